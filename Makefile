@@ -1,0 +1,47 @@
+# `make demo` and `make test` do all their own set-up in .venv; the other targets are for development.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(shell find cpp src -type f \( -name '*.?pp' -o -name '*.py' -o -name '*.pyi' \)) CMakeLists.txt pyproject.toml
+
+.PHONY: demo test lint core stubs format sanitize bench clean
+
+demo: $(VENV)/.demo
+	$(BIN)/winkel demo
+
+test: lint
+	$(BIN)/python -m pytest tests
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/clang-format --dry-run --Werror $$(find cpp -name '*.?pp')
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+$(VENV)/.venv:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	touch $@
+
+# Each stamp installs one dependency group and, when a source file is newer, the package itself.
+$(VENV)/.%: $(VENV)/.venv $(SOURCES)
+	$(BIN)/python -m pip install --quiet --group $*
+	$(BIN)/python -m pip install --quiet --config-settings=cmake.define.WINKEL_WERROR=ON .
+	touch $@
+
+# A development build of the core beside its Python sources (then PYTHONPATH=src uses it), and its stub.
+DEV ?= $(BIN)
+core:
+	@mkdir -p build
+	$(DEV)/cmake -S . -B build/dev -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(DEV))/ninja -DWINKEL_WERROR=ON \
+	  -DPython_EXECUTABLE=$(abspath $(DEV))/python -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=$(CURDIR)/src/winkel > build/dev.log \
+	  || (cat build/dev.log; exit 1)
+	$(DEV)/cmake --build build/dev
+
+stubs: core
+	PYTHONPATH=src $(DEV)/python -m nanobind.stubgen -q -m winkel._core -o src/winkel/_core.pyi
+	$(DEV)/ruff format -q src/winkel/_core.pyi
+
+clean:
+	rm -rf build $(VENV)

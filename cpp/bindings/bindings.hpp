@@ -1,0 +1,39 @@
+// What every binding file shares: array types, the way results are handed to Python, one register function a topic.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+
+namespace nb = nanobind;
+
+namespace winkel {
+
+template <class T>
+using Vec = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Mat = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out1 = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
+template <class T>
+using Out2 = nb::ndarray<nb::numpy, T, nb::ndim<2>, nb::c_contig>;
+
+// A new NumPy array that owns its memory, together with a pointer to fill it.
+template <class Array, class T>
+std::pair<Array, T*> new_array(std::initializer_list<size_t> shape) {
+  size_t size = 1;
+  for (size_t s : shape) size *= s;
+  T* data = new T[size > 0 ? size : 1]();
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return {Array(data, shape.size(), shape.begin(), owner), data};
+}
+
+void bind_rng(nb::module_& m);
+
+}  // namespace winkel

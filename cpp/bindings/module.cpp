@@ -1,0 +1,6 @@
+#include "bindings.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled core of winkel: kernels that know no Python objects but arrays.";
+  winkel::bind_rng(m);
+}

@@ -1,0 +1,51 @@
+// Threads. A kernel owns what it writes, and sums run over blocks whose size never depends on the number of threads,
+// so that results have the same bytes for any n_jobs.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+// Functions marked so are compiled for several instruction sets and chosen when the library is loaded.
+// Keep them leaf functions without OpenMP regions or lambdas: outlined bodies do not inherit the target.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
+    !defined(WINKEL_NO_CLONES)
+#define WINKEL_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define WINKEL_CLONES
+#endif
+
+namespace winkel {
+
+inline int thread_id() {
+#if defined(_OPENMP)
+  return omp_get_thread_num();
+#else
+  return 0;
+#endif
+}
+
+// Calls body(begin, end) for consecutive blocks of [0, n), dealt to threads as they become free.
+template <class Body>
+void parallel_blocks(int64_t n, int64_t block, int threads, const Body& body) {
+  const int64_t count = (n + block - 1) / block;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1 && count > 1)
+  for (int64_t b = 0; b < count; ++b) body(b * block, std::min(n, (b + 1) * block));
+  (void)threads;
+}
+
+// Sum over blocks of body(begin, end), added in block order.
+template <class Body>
+double parallel_sum(int64_t n, int64_t block, int threads, const Body& body) {
+  std::vector<double> part(static_cast<size_t>((n + block - 1) / block), 0.0);
+  parallel_blocks(n, block, threads,
+                  [&](int64_t lo, int64_t hi) { part[static_cast<size_t>(lo / block)] = body(lo, hi); });
+  double total = 0.0;
+  for (double p : part) total += p;
+  return total;
+}
+
+}  // namespace winkel

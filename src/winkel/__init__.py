@@ -1,0 +1,32 @@
+"""winkel: low-dimensional maps of high-dimensional data, and how far each can be trusted.
+
+Names are imported when first used, so that `import winkel` costs little more than `import numpy`.
+The list of names is the stub `__init__.pyi`; `_NAMES` says where each one lives.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+__version__ = "0.1.0"
+
+_MODULES = ("data", "datasets", "errors", "graph")
+_NAMES = {
+    "Graph": "graph",
+}
+
+__all__ = ["__version__", *_MODULES, *_NAMES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    if name in _NAMES:
+        value = getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'winkel' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

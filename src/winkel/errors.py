@@ -1,0 +1,43 @@
+"""Every error and warning winkel raises. Each is also the built-in kind a caller would expect to catch."""
+
+from __future__ import annotations
+
+
+class WinkelError(Exception):
+    """Base of all errors that winkel raises on purpose."""
+
+
+class InvalidInputError(WinkelError, ValueError):
+    """The data cannot be used as given: the message says where, what is allowed and what to do."""
+
+
+class InvalidParameterError(WinkelError, ValueError):
+    """A parameter has a value that is not allowed."""
+
+
+class MissingDependencyError(WinkelError, ImportError):
+    """An optional package is needed for what was asked; the message holds the install command."""
+
+
+class MemoryLimitError(WinkelError, MemoryError):
+    """The work was forecast to need more memory than `max_memory` allows, and was not started."""
+
+
+class ModelFileError(WinkelError, ValueError):
+    """A model file is damaged, foreign, or written by a newer version."""
+
+
+class NotConvergedWarning(UserWarning):
+    """A solver stopped before its tolerance was reached."""
+
+
+class DataWarning(UserWarning):
+    """The data has a property that a user should know of, and its stated treatment was applied."""
+
+
+def missing_extra(package: str, extra: str, purpose: str) -> MissingDependencyError:
+    """The error for an optional package that is not installed."""
+    return MissingDependencyError(
+        f"{purpose} needs the optional package {package!r}, which is not installed. "
+        f'Install it with: pip install "winkel[{extra}]"'
+    )

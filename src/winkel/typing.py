@@ -1,0 +1,14 @@
+"""Names for the types that cross stage borders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.floating[Any]]
+IntArray: TypeAlias = NDArray[np.integer[Any]]
+Metric: TypeAlias = str | Callable[[Any, Any], float]
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
