@@ -1,4 +1,5 @@
-// What every binding file shares: array types, the way results are handed to Python, one register function a topic.
+// What every binding file shares: array types, the way results are handed to Python, one register function a
+// topic.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -34,6 +35,7 @@ std::pair<Array, T*> new_array(std::initializer_list<size_t> shape) {
   return {Array(data, shape.size(), shape.begin(), owner), data};
 }
 
+void bind_knn(nb::module_& m);
 void bind_rng(nb::module_& m);
 
 }  // namespace winkel

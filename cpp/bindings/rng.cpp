@@ -41,7 +41,8 @@ void bind_rng(nb::module_& m) {
       "random_integers",
       [](uint64_t seed, uint64_t stream, uint64_t start, size_t n, uint64_t bound) {
         const Random rng(seed, stream);
-        return draws<int64_t>(start, n, [&](uint64_t i) { return static_cast<int64_t>(rng.below(i, bound)); });
+        return draws<int64_t>(start, n,
+                              [&](uint64_t i) { return static_cast<int64_t>(rng.below(i, bound)); });
       },
       nb::arg("seed"), nb::arg("stream"), nb::arg("start"), nb::arg("n"), nb::arg("bound"),
       "Uniform draws in {0, ..., bound - 1}.");

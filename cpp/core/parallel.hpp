@@ -1,5 +1,5 @@
-// Threads. A kernel owns what it writes, and sums run over blocks whose size never depends on the number of threads,
-// so that results have the same bytes for any n_jobs.
+// Threads. A kernel owns what it writes, and sums run over blocks whose size never depends on the number of
+// threads, so that results have the same bytes for any n_jobs.
 #pragma once
 
 #include <algorithm>
@@ -38,14 +38,24 @@ void parallel_blocks(int64_t n, int64_t block, int threads, const Body& body) {
 }
 
 // Sum over blocks of body(begin, end), added in block order.
-template <class Body>
-double parallel_sum(int64_t n, int64_t block, int threads, const Body& body) {
-  std::vector<double> part(static_cast<size_t>((n + block - 1) / block), 0.0);
+template <class T, class Body>
+T parallel_total(int64_t n, int64_t block, int threads, const Body& body) {
+  std::vector<T> part(static_cast<size_t>((n + block - 1) / block), T{0});
   parallel_blocks(n, block, threads,
                   [&](int64_t lo, int64_t hi) { part[static_cast<size_t>(lo / block)] = body(lo, hi); });
-  double total = 0.0;
-  for (double p : part) total += p;
+  T total{0};
+  for (T p : part) total += p;
   return total;
+}
+
+template <class Body>
+double parallel_sum(int64_t n, int64_t block, int threads, const Body& body) {
+  return parallel_total<double>(n, block, threads, body);
+}
+
+template <class Body>
+int64_t parallel_count(int64_t n, int64_t block, int threads, const Body& body) {
+  return parallel_total<int64_t>(n, block, threads, body);
 }
 
 }  // namespace winkel

@@ -1,0 +1,106 @@
+// Distances of 8 rows to a panel of 48 columns at a time, and only the pairs that are near enough to matter.
+// The kernel is chosen for the processor when it is first used.
+#pragma once
+
+#include <cstdint>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace winkel {
+
+enum class MetricKind { squared_euclidean, manhattan, chebyshev, hamming, jaccard };
+
+constexpr int kTileRows = 8;
+constexpr int kTileCols = 48;
+
+// A pair whose distance is at most the limit of its row or of its column.
+struct Hit {
+  float distance;
+  int row, col;
+};
+
+struct Tile {
+  const float* rows[kTileRows];    // coordinates of the rows; missing rows repeat a present one
+  const float* panel;              // n_features × 48, one column a point
+  const float* row_norm;           // squared norms (jaccard: sizes of the sets), 8 and 48 of them
+  const float* col_norm;           //
+  const float* row_limit;          // 8
+  const float* col_limit;          // 48
+  int n_features, n_rows, n_cols;  // hits beyond n_rows and n_cols are to be ignored by the caller
+};
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(WINKEL_NO_CLONES)
+#define WINKEL_TILE_X86 1
+#endif
+
+namespace tile_base {
+#define WINKEL_TARGET
+#define WINKEL_LANES 4
+#define WINKEL_ROWS 4
+#if defined(__x86_64__)
+#define WINKEL_MASK(x, y) static_cast<unsigned>(_mm_movemask_ps(_mm_cmple_ps((__m128)(x), (__m128)(y))))
+#else
+inline unsigned bits_of(const int* m) {
+  return (m[0] & 1u) | (m[1] & 2u) | (m[2] & 4u) | (m[3] & 8u);
+}
+#define WINKEL_MASK(x, y)                      \
+  [&] {                                        \
+    const VI m = (x) <= (y);                   \
+    const int p[4] = {m[0], m[1], m[2], m[3]}; \
+    return bits_of(p);                         \
+  }()
+#endif
+#include "tile_body.hpp"
+#undef WINKEL_TARGET
+#undef WINKEL_LANES
+#undef WINKEL_ROWS
+#undef WINKEL_MASK
+}  // namespace tile_base
+
+#if defined(WINKEL_TILE_X86)
+namespace tile_v3 {
+#define WINKEL_TARGET __attribute__((target("avx2,fma")))
+#define WINKEL_LANES 8
+#define WINKEL_ROWS 4
+#define WINKEL_MASK(x, y) \
+  static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps((__m256)(x), (__m256)(y), _CMP_LE_OQ)))
+#include "tile_body.hpp"
+#undef WINKEL_TARGET
+#undef WINKEL_LANES
+#undef WINKEL_ROWS
+#undef WINKEL_MASK
+}  // namespace tile_v3
+
+namespace tile_v4 {
+#define WINKEL_TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")))
+#define WINKEL_LANES 16
+#define WINKEL_ROWS 8
+#define WINKEL_MASK(x, y) static_cast<unsigned>(_mm512_cmp_ps_mask((__m512)(x), (__m512)(y), _CMP_LE_OQ))
+#include "tile_body.hpp"
+#undef WINKEL_TARGET
+#undef WINKEL_LANES
+#undef WINKEL_ROWS
+#undef WINKEL_MASK
+}  // namespace tile_v4
+#endif
+
+using TileKernel = int (*)(MetricKind, const Tile&, Hit*);
+
+inline TileKernel choose_tile_kernel() {
+#if defined(WINKEL_TILE_X86)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+    return tile_v4::tile_hits_of;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return tile_v3::tile_hits_of;
+#endif
+  return tile_base::tile_hits_of;
+}
+
+inline int tile_hits(MetricKind metric, const Tile& tile, Hit* hits) {
+  static const TileKernel kernel = choose_tile_kernel();
+  return kernel(metric, tile, hits);
+}
+
+}  // namespace winkel

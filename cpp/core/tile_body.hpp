@@ -1,0 +1,100 @@
+// The tile kernel, written once and included by tile.hpp for every instruction set.
+// Expects: WINKEL_TARGET (function attribute), WINKEL_LANES, WINKEL_ROWS (rows a pass), WINKEL_MASK (bit mask
+// of x <= y). No include guard on purpose.
+
+typedef float V __attribute__((vector_size(4 * WINKEL_LANES)));
+typedef float VLoad __attribute__((vector_size(4 * WINKEL_LANES), aligned(4), may_alias));
+typedef int VI __attribute__((vector_size(4 * WINKEL_LANES)));
+
+#define WINKEL_INLINE WINKEL_TARGET __attribute__((always_inline)) static inline
+
+WINKEL_INLINE V load(const float* p) {
+  return *reinterpret_cast<const VLoad*>(p);
+}
+WINKEL_INLINE V absolute(V x) {
+  return (V)((VI)x & 0x7fffffff);
+}
+WINKEL_INLINE V larger(V x, V y) {
+  return x > y ? x : y;
+}
+
+struct SquaredEuclidean {
+  WINKEL_INLINE V fold(V acc, V a, V b) { return acc + a * b; }
+  WINKEL_INLINE V finish(V acc, V row, V col) { return (row + col) - 2.0f * acc; }
+};
+struct Jaccard {
+  WINKEL_INLINE V fold(V acc, V a, V b) { return acc + a * b; }
+  WINKEL_INLINE V finish(V acc, V row, V col) {
+    const V either = row + col - acc;  // two empty sets are equal: distance 0
+    return either > 0.0f ? 1.0f - acc / either : acc * 0.0f;
+  }
+};
+struct Manhattan {
+  WINKEL_INLINE V fold(V acc, V a, V b) { return acc + absolute(a - b); }
+  WINKEL_INLINE V finish(V acc, V, V) { return acc; }
+};
+struct Chebyshev {
+  WINKEL_INLINE V fold(V acc, V a, V b) { return larger(acc, absolute(a - b)); }
+  WINKEL_INLINE V finish(V acc, V, V) { return acc; }
+};
+struct Hamming {
+  WINKEL_INLINE V fold(V acc, V a, V b) { return acc - __builtin_convertvector(a != b, V); }
+  WINKEL_INLINE V finish(V acc, V, V) { return acc; }
+};
+
+// Sums run over the coordinates one by one, so a pair has the same bytes wherever it stands in a tile.
+template <class Metric>
+WINKEL_TARGET int tile_hits(const Tile& t, Hit* hits) {
+  constexpr int vectors = 3, width = vectors * WINKEL_LANES;
+  static_assert(kTileCols % width == 0 && kTileRows % WINKEL_ROWS == 0, "passes must cover the tile");
+  int count = 0;
+  for (int r0 = 0; r0 < kTileRows && r0 < t.n_rows; r0 += WINKEL_ROWS) {
+    for (int c0 = 0; c0 < kTileCols && c0 < t.n_cols; c0 += width) {
+      V acc[WINKEL_ROWS][vectors] = {};
+      const float* b = t.panel + c0;
+      const float* const* a = t.rows + r0;
+      for (int k = 0; k < t.n_features; ++k, b += kTileCols) {
+        const V b0 = load(b), b1 = load(b + WINKEL_LANES), b2 = load(b + 2 * WINKEL_LANES);
+#pragma GCC unroll 8
+        for (int r = 0; r < WINKEL_ROWS; ++r) {
+          const V x = a[r][k] - V{};
+          acc[r][0] = Metric::fold(acc[r][0], x, b0);
+          acc[r][1] = Metric::fold(acc[r][1], x, b1);
+          acc[r][2] = Metric::fold(acc[r][2], x, b2);
+        }
+      }
+#pragma GCC unroll 8
+      for (int r = 0; r < WINKEL_ROWS; ++r) {
+        const V row_norm = t.row_norm[r0 + r] - V{}, row_limit = t.row_limit[r0 + r] - V{};
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) {
+          const int c = c0 + v * WINKEL_LANES;
+          const V d = Metric::finish(acc[r][v], row_norm, load(t.col_norm + c));
+          unsigned mask = WINKEL_MASK(d, larger(row_limit, load(t.col_limit + c)));
+          for (; mask != 0; mask &= mask - 1) {
+            const int lane = __builtin_ctz(mask);
+            hits[count++] = {d[lane], r0 + r, c + lane};
+          }
+        }
+      }
+    }
+  }
+  return count;
+}
+
+WINKEL_TARGET int tile_hits_of(MetricKind metric, const Tile& t, Hit* hits) {
+  switch (metric) {
+    case MetricKind::manhattan:
+      return tile_hits<Manhattan>(t, hits);
+    case MetricKind::chebyshev:
+      return tile_hits<Chebyshev>(t, hits);
+    case MetricKind::hamming:
+      return tile_hits<Hamming>(t, hits);
+    case MetricKind::jaccard:
+      return tile_hits<Jaccard>(t, hits);
+    default:
+      return tile_hits<SquaredEuclidean>(t, hits);
+  }
+}
+
+#undef WINKEL_INLINE
