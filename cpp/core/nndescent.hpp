@@ -25,6 +25,7 @@ class NeighborDescent {
         seed_(seed),
         tree_(build_rp_tree(sketch, x.n, n_sketch, leaf_size, seed, 0, threads)),
         order_(tree_.order),
+        place_(order_.size()),
         data_(in_order(x.data, x.n_features)),
         sketch_(sketch == x.data ? std::vector<float>() : in_order(sketch, n_sketch)),
         norm_(in_order(x.norm, 1)),
@@ -32,6 +33,8 @@ class NeighborDescent {
         lists_(x.n, width),
         new_(x.n, n_candidates),
         old_(x.n, n_candidates) {
+    for (size_t i = 0; i < order_.size(); ++i)
+      place_[static_cast<size_t>(order_[i])] = static_cast<int32_t>(i);
     std::iota(tree_.order.begin(), tree_.order.end(), 0);
     join_leaves(threads);
   }
@@ -62,16 +65,13 @@ class NeighborDescent {
   size_t size() const { return order_.size(); }
   size_t width() const { return static_cast<size_t>(lists_.width()); }
 
-  // Neighbours of every point by the caller's numbers, nearest first, -1 where there are none.
-  void result(int32_t* index, float* distance) const {
-    for (int64_t i = 0; i < x_.n; ++i) {
-      const int64_t to = int64_t{order_[static_cast<size_t>(i)]} * lists_.width();
-      for (int s = 0; s < lists_.width(); ++s) {
-        const uint64_t key = lists_.row(i)[s];
-        const bool empty = key == BoundedLists::kEmpty;
-        index[to + s] = empty ? -1 : order_[static_cast<size_t>(NeighborKey::index(key, i, x_.n))];
-        distance[to + s] = empty ? std::numeric_limits<float>::infinity() : NeighborKey::distance(key);
-      }
+  // Neighbours of the caller's row r by the caller's numbers, nearest first, -1 where there are none.
+  void peek(int64_t r, int32_t* index) const {
+    const int64_t i = place_[static_cast<size_t>(r)];
+    for (int s = 0; s < lists_.width(); ++s) {
+      const uint64_t key = lists_.row(i)[s];
+      index[s] =
+          key == BoundedLists::kEmpty ? -1 : order_[static_cast<size_t>(NeighborKey::index(key, i, x_.n))];
     }
   }
 
@@ -144,7 +144,7 @@ class NeighborDescent {
   int64_t leaf_size_;
   uint64_t seed_;
   RpTree tree_;
-  std::vector<int32_t> order_;
+  std::vector<int32_t> order_, place_;  // caller's number of a place, and place of a caller's number
   std::vector<float> data_, sketch_, norm_;
   Points x_;
   BoundedLists lists_, new_, old_;
