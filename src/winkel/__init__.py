@@ -10,17 +10,22 @@ import importlib
 
 __version__ = "0.1.0"
 
-_MODULES = ("data", "datasets", "errors", "graph")
+_MODULES = {  # name: the module it stands for
+    "data": "data",
+    "datasets": "data.datasets",
+    "errors": "errors",
+    "graph": "graph",
+}
 _NAMES = {
     "Graph": "graph",
 }
 
-__all__ = ["__version__", *_MODULES, *_NAMES]  # noqa: PLE0604
+__all__ = ["__version__", *_MODULES, *_NAMES]
 
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
+        return importlib.import_module(f".{_MODULES[name]}", __name__)
     if name in _NAMES:
         value = getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
         globals()[name] = value

@@ -1,0 +1,179 @@
+"""Files of well-known data: looked for in WINKEL_DATA, then in the cache, then downloaded into the cache.
+
+A file appears in the cache under its name only when it is complete and has passed its checks, so that an
+interrupted download is never mistaken for data.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+from .files import MissingFileError
+
+Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+
+TIMEOUT = 30.0  # seconds without an answer
+_CHUNK = 2**20
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file on the network: its address, the bytes it begins with, and its published checksum if any."""
+
+    url: str
+    magic: bytes = b""
+    md5: str | None = None
+
+    @property
+    def filename(self) -> str:
+        """Name in the cache: host and path, so that files of one name from two places stay apart."""
+        host, _, rest = self.url.partition("://")[2].partition("/")
+        return f"{host.partition(':')[0]}_{rest.replace('/', '_')}"
+
+
+def data_folder() -> Path | None:
+    """The folder named by WINKEL_DATA, if any."""
+    folder = os.environ.get("WINKEL_DATA")
+    return Path(folder).expanduser() if folder else None
+
+
+def cache_folder() -> Path:
+    """WINKEL_CACHE, or winkel's folder among the caches of this user."""
+    folder = os.environ.get("WINKEL_CACHE")
+    if folder:
+        return Path(folder).expanduser()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "winkel"
+
+
+def find(filename: str) -> Path | None:
+    """The file of that name in WINKEL_DATA or in the cache; None if neither has it."""
+    folders = [folder for folder in (data_folder(), cache_folder()) if folder is not None]
+    return next((folder / filename for folder in folders if (folder / filename).is_file()), None)
+
+
+def arrays(
+    filename: str,
+    sources: Sequence[Source] = (),
+    build: Callable[[Sequence[Path]], Arrays] | None = None,
+) -> Arrays:
+    """Arrays of a prepared .npz file; if it is nowhere, built from downloads and kept in the cache."""
+    path = find(filename)
+    if path is not None:
+        return load_arrays(path)
+    if build is None:
+        raise MissingFileError(
+            f"{filename} is prepared data without a stable public download. Put the file into a folder and "
+            f"set the environment variable WINKEL_DATA to it ({_looked()})."
+        )
+    built = build([download(source, wanted=filename) for source in sources])
+    with atomic_write(cache_folder() / filename) as stream:
+        np.savez_compressed(stream, allow_pickle=False, **built)
+    return built
+
+
+def load_arrays(path: Path) -> Arrays:
+    """All arrays of an .npz file; never unpickled."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise InvalidInputError(f"{str(path)!r} is damaged ({error}). Delete it and get it again.") from error
+
+
+def download(source: Source, wanted: str) -> Path:
+    """Path of the source's file in the cache, downloaded if it is not there yet.
+
+    `wanted` is the file that a user could put into WINKEL_DATA instead; the message of a failure names it.
+    """
+    path = cache_folder() / source.filename
+    if path.is_file():
+        return path
+    request = urllib.request.Request(source.url, headers={"User-Agent": "winkel"})
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, atomic_write(path) as stream:
+            _receive(answer, stream, source)
+    except (urllib.error.URLError, HTTPException, OSError) as error:
+        reason = error if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
+        raise MissingFileError(
+            f"Could not download {source.url} into {str(path.parent)!r}: {reason}. "
+            f"Try again when the network is there, or put {wanted} into a folder and set the environment variable WINKEL_DATA to it ({_looked()})."
+        ) from error
+    return path
+
+
+def _receive(answer: Any, stream: IO[bytes], source: Source) -> None:
+    """Copy an answer to a stream; OSError if it is cut short or is not the file that was meant."""
+    expected = answer.headers.get("Content-Length")
+    digest = hashlib.md5(usedforsecurity=False)
+    size, start = 0, b""
+    with _progress(source, expected) as advance:
+        while chunk := answer.read(_CHUNK):
+            start = start or chunk[:64]
+            stream.write(chunk)
+            digest.update(chunk)
+            size += len(chunk)
+            advance(len(chunk))
+    if expected is not None and size != int(expected):
+        raise OSError(f"the download was cut short, {size} of {expected} bytes came")
+    if not start.startswith(source.magic):
+        raise OSError(f"the file begins with {start[:16]!r} and should begin with {source.magic!r}")
+    if source.md5 is not None and digest.hexdigest() != source.md5:
+        raise OSError(f"the checksum of the file is {digest.hexdigest()} and should be {source.md5}")
+
+
+@contextlib.contextmanager
+def _progress(source: Source, expected: str | None) -> Iterator[Callable[[int], Any]]:
+    """A function to call with the number of bytes that came; shows a bar if tqdm and a terminal are there."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield lambda count: None
+        return
+    total = int(expected) if expected else None
+    with tqdm(
+        total=total, desc=source.url.rpartition("/")[2], unit="B", unit_scale=True, disable=None
+    ) as bar:
+        yield bar.update
+
+
+@contextlib.contextmanager
+def atomic_write(path: Path) -> Iterator[IO[bytes]]:
+    """A stream whose content becomes the file `path` when the block ends well, and vanishes otherwise."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _looked() -> str:
+    folder = data_folder()
+    told = "not set" if folder is None else f"now {str(folder)!r}"
+    return f"WINKEL_DATA is {told}; the cache is {str(cache_folder())!r}"

@@ -1,0 +1,188 @@
+"""Files as validated Tables: npy, npz (arrays or scipy.sparse), csv, tsv, parquet, h5ad. Nothing is unpickled."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError, InvalidParameterError, WinkelError, missing_extra
+from .delimited import read_delimited
+from .frames import Columns, Pick, plain_column
+from .table import Table, as_table
+
+
+class MissingFileError(WinkelError, FileNotFoundError):
+    """A file is not there; the message says where it was looked for and how to get it."""
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    columns: Columns = None,
+    label: Pick = None,
+    id: Pick = None,
+    key: str | None = None,
+    min_rows: int = 2,
+) -> Table:
+    """The validated Table in a file; its suffix says the format.
+
+    .npy             one matrix
+    .npz             the array `key`, else "X", else the only matrix; `label` and `id` name arrays of the file;
+                     or a matrix written by scipy.sparse.save_npz
+    .csv .tsv        numbers, with or without a header line, also compressed as .csv.gz or .tsv.gz;
+                     columns of text must be named as `label` or `id`
+    .parquet         numbers (needs pyarrow); the index that pandas stored becomes the ids
+    .h5ad            AnnData (needs anndata); `label` and `id` name columns of `obs`
+
+    `columns` lists the feature columns by name or position; without it, they are all but `label` and `id`.
+    """
+    file = Path(path)
+    if not file.is_file():
+        trouble = "is a folder" if file.is_dir() else "does not exist"
+        raise MissingFileError(f"The file {str(file)!r} {trouble} (working folder: {str(Path.cwd())!r}).")
+    reader = _READERS.get(suffix_of(file))
+    if reader is None:
+        raise InvalidInputError(
+            f"Cannot tell the format of {str(file)!r} by its suffix {suffix_of(file)!r}. "
+            f"Known suffixes: {', '.join(sorted(_READERS))}."
+        )
+    if key is not None and reader is not _read_npz:
+        raise InvalidParameterError(f"key picks an array of an .npz file; {str(file)!r} is not one.")
+    return reader(file, columns, label, id, key, min_rows)
+
+
+def suffix_of(file: Path) -> str:
+    """Lower-case suffix, with the one before it for a compressed file, such as ".csv.gz"."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
+
+
+def _load(file: Path) -> Any:
+    """The array or archive in a NumPy file, never unpickled."""
+    try:
+        return np.load(file, allow_pickle=False)
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise InvalidInputError(
+            f"{str(file)!r} cannot be read as a NumPy file: {error}. "
+            f"Files that hold Python objects (dtype=object) are refused, because reading them could run code."
+        ) from error
+
+
+def _no_names(columns: Columns, label: Pick, id: Pick, file: Path) -> None:
+    if columns is not None or label is not None or id is not None:
+        raise InvalidParameterError(
+            f"{str(file)!r} holds a matrix without named columns: columns, label and id cannot pick from it."
+        )
+
+
+def _read_npy(file: Path, columns: Columns, label: Pick, id: Pick, key: str | None, min_rows: int) -> Table:
+    _no_names(columns, label, id, file)
+    return as_table(_load(file), name=repr(file.name), min_rows=min_rows)
+
+
+def _read_npz(file: Path, columns: Columns, label: Pick, id: Pick, key: str | None, min_rows: int) -> Table:
+    with _load(file) as archive:
+        if key is None and {"format", "shape", "data"} <= set(archive.files):
+            _no_names(columns, label, id, file)
+            return as_table(sp.load_npz(file), name=repr(file.name), min_rows=min_rows)
+        if columns is not None:
+            _no_names(columns, None, None, file)
+        key = key if key is not None else _matrix_key(archive, file)
+        table = as_table(
+            _member(archive, key, "key", file), name=f"{file.name!r}[{key!r}]", min_rows=min_rows
+        )
+        ids, labels = (
+            None if name is None else _vector(archive, name, what, table.shape[0], file)
+            for name, what in ((id, "id"), (label, "label"))
+        )
+    return Table(table.values, ids=ids, labels=labels)
+
+
+def _member(archive: Any, key: Pick, what: str, file: Path) -> NDArray[Any]:
+    if key not in archive.files:
+        raise InvalidParameterError(
+            f"{what}={key!r} names no array of {str(file)!r}; it has {_listed(archive.files)}."
+        )
+    try:
+        return np.asarray(archive[key])
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise InvalidInputError(f"The array {key!r} of {str(file)!r} cannot be read: {error}.") from error
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names)) or "none"
+
+
+def _matrix_key(archive: Any, file: Path) -> str:
+    """ "X" if there is an array of that name, else the only array that is a matrix."""
+    if "X" in archive.files:
+        return "X"
+    found = [name for name in archive.files if _member(archive, name, "key", file).ndim == 2]
+    if len(found) == 1:
+        return str(found[0])
+    trouble = f"has {len(found)} matrices ({_listed(found)})" if found else "has no matrix"
+    raise InvalidInputError(
+        f"{str(file)!r} {trouble} and none is called 'X'; its arrays are {_listed(archive.files)}. "
+        f"Name the one to read with key=."
+    )
+
+
+def _vector(archive: Any, key: Pick, what: str, n_rows: int, file: Path) -> NDArray[Any]:
+    values = _member(archive, key, what, file)
+    if values.shape != (n_rows,):
+        raise InvalidInputError(
+            f"{what}={key!r} of {str(file)!r} has shape {values.shape}; "
+            f"one value for each of the {n_rows} rows is needed."
+        )
+    return plain_column(values)
+
+
+def _read_text(file: Path, columns: Columns, label: Pick, id: Pick, key: str | None, min_rows: int) -> Table:
+    frame = read_delimited(file, "\t" if ".tsv" in suffix_of(file) else ",", columns, label, id)
+    return as_table(frame, columns=columns, label=label, id=id, name=repr(file.name), min_rows=min_rows)
+
+
+def _read_parquet(
+    file: Path, columns: Columns, label: Pick, id: Pick, key: str | None, min_rows: int
+) -> Table:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise missing_extra("pyarrow", "parquet", "Reading a parquet file") from error
+    try:
+        content = pyarrow.parquet.read_table(file)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InvalidInputError(f"{str(file)!r} cannot be read as a parquet file: {error}") from error
+    return as_table(content, columns=columns, label=label, id=id, name=repr(file.name), min_rows=min_rows)
+
+
+def _read_h5ad(file: Path, columns: Columns, label: Pick, id: Pick, key: str | None, min_rows: int) -> Table:
+    try:
+        import anndata
+    except ImportError as error:
+        raise missing_extra("anndata", "anndata", "Reading an h5ad file") from error
+    try:
+        content = anndata.read_h5ad(file)
+    except (OSError, KeyError, ValueError) as error:
+        raise InvalidInputError(f"{str(file)!r} cannot be read as an h5ad file: {error}") from error
+    return as_table(content, columns=columns, label=label, id=id, name=repr(file.name), min_rows=min_rows)
+
+
+_READERS: dict[str, Callable[[Path, Columns, Pick, Pick, str | None, int], Table]] = {
+    ".npy": _read_npy,
+    ".npz": _read_npz,
+    ".csv": _read_text,
+    ".csv.gz": _read_text,
+    ".tsv": _read_text,
+    ".tsv.gz": _read_text,
+    ".parquet": _read_parquet,
+    ".h5ad": _read_h5ad,
+}

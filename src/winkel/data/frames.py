@@ -1,0 +1,271 @@
+"""Data frames of pandas, polars and Arrow, and AnnData objects, as columns of NumPy arrays.
+
+They are recognised by the names of their types, so none of the packages is imported unless the user's
+object is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError, InvalidParameterError
+from .arrays import to_float
+from .checks import Labels
+
+Pick: TypeAlias = str | int | None
+Columns: TypeAlias = Sequence[str | int] | None
+Parts: TypeAlias = tuple[Any, NDArray[Any] | None, tuple[str, ...], NDArray[Any] | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Columns of one data frame.
+
+    `types` is what the source calls the type of each column; `refused` are the columns that hold no numbers.
+    """
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    refused: frozenset[int]
+    column: Callable[[int], NDArray[Any]]
+    n_rows: int
+    ids: NDArray[Any] | None = None
+    whole: Callable[[], Any] | None = (
+        None  # a faster way to all values, where all columns have one numeric type
+    )
+
+    def split(self, columns: Columns, label: Pick, id: Pick, name: str) -> Parts:
+        """Feature values, ids, feature names and labels."""
+        label_at = find_column(self.names, label, "label", name)
+        id_at = find_column(self.names, id, "id", name)
+        if columns is None:
+            features = [j for j in range(len(self.names)) if j not in (label_at, id_at)]
+        else:
+            features = [j for c in columns if (j := find_column(self.names, c, "columns", name)) is not None]
+        ids = self.ids if id_at is None else plain_column(self.column(id_at))
+        labels = None if label_at is None else plain_column(self.column(label_at))
+        self._check_types(features, name)
+        return self._values(features, ids, name), ids, tuple(self.names[j] for j in features), labels
+
+    def _check_types(self, features: list[int], name: str) -> None:
+        bad = [j for j in features if j in self.refused]
+        if bad:
+            listed = ", ".join(f"{self.names[j]!r} ({self.types[j]})" for j in bad[:5]) + ", ..." * (
+                len(bad) > 5
+            )
+            raise InvalidInputError(
+                f"{name} has {len(bad)} column{'s' * (len(bad) > 1)} without numbers: {listed}. "
+                f"Name a column as label or id, list the feature columns, or encode or drop it."
+            )
+
+    def _values(self, features: list[int], ids: NDArray[Any] | None, name: str) -> Any:
+        """Matrix of the features: float64 if one of them needs it, else float32."""
+        if self.whole is not None and len(features) == len(self.names):
+            return self.whole()
+        parts = []
+        for j in features:
+            try:
+                parts.append(to_float(self.column(j), Labels(name, ids)))
+            except InvalidInputError as error:
+                raise InvalidInputError(f"Column {self.names[j]!r}: {error}") from error
+        wide = any(part.dtype == np.float64 for part in parts)
+        values = np.empty((self.n_rows, len(parts)), dtype=np.float64 if wide else np.float32)
+        for j, part in enumerate(parts):
+            values[:, j] = part
+        return values
+
+
+def find_column(names: Sequence[str], wanted: Pick, what: str, name: str) -> int | None:
+    """Position of the column meant by a name or a position; None for None."""
+    if wanted is None:
+        return None
+    if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
+        if -len(names) <= wanted < len(names):
+            return int(wanted) % len(names)
+        raise InvalidParameterError(
+            f"{what}={wanted} is not a position: {name} has {len(names)} columns, 0 to {len(names) - 1}."
+        )
+    found = [j for j, given in enumerate(names) if given == wanted]
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(map(repr, names[:8])) + ", ..." * (len(names) > 8)
+    trouble = (
+        f"{name} has {len(found)} columns of that name; give its position"
+        if found
+        else f"{name} has {listed}"
+    )
+    raise InvalidParameterError(f"{what}={wanted!r} does not name one column: {trouble}.")
+
+
+def plain_column(values: NDArray[Any]) -> NDArray[Any]:
+    """A column of ids or labels without Python objects: integers and floats as they are, all else as text."""
+    if values.dtype.kind != "O":
+        return values
+    if len(values) and all(
+        isinstance(value, int | np.integer) and not isinstance(value, bool) for value in values
+    ):
+        try:
+            return values.astype(np.int64)
+        except OverflowError:
+            pass
+    return np.array(["" if _is_missing(value) else str(value) for value in values], dtype=str)
+
+
+def _is_missing(value: Any) -> bool:
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, float) and value != value)
+    )
+
+
+def _is_a(X: Any, package: str, name: str) -> bool:
+    """Whether X is of the class `name` of `package`, or of a class derived from it."""
+    return any(
+        cls.__name__ == name and cls.__module__.partition(".")[0] == package for cls in type(X).__mro__
+    )
+
+
+def frame_of(X: Any, name: str) -> Frame | None:
+    """The Frame of a pandas, polars or Arrow table; None for anything else."""
+    if isinstance(X, Frame):
+        return X
+    if _is_a(X, "pandas", "DataFrame"):
+        return _pandas_frame(X)
+    if _is_a(X, "polars", "DataFrame"):
+        return _polars_frame(X)
+    if _is_a(X, "pyarrow", "Table"):
+        return _arrow_frame(X)
+    if _is_a(X, "polars", "LazyFrame"):
+        raise InvalidInputError(
+            f"{name} is a polars LazyFrame, which holds no values yet: call .collect() first."
+        )
+    if _is_a(X, "pandas", "Series") or _is_a(X, "polars", "Series"):
+        raise InvalidInputError(
+            f"{name} is a single column (a Series of length {len(X)}), and two dimensions are needed: "
+            f"call .to_frame() for a table of one column."
+        )
+    return None
+
+
+def _holds_text(values: NDArray[Any]) -> bool:
+    """Whether the first value that is not missing in an object column is no number at all."""
+    first = next((value for value in values if not _is_missing(value)), None)
+    return isinstance(first, str | bytes)
+
+
+def _pandas_frame(X: Any) -> Frame:
+    dtypes = list(X.dtypes)
+    refused = {
+        j
+        for j, dtype in enumerate(dtypes)
+        if not _pandas_is_numeric(dtype)
+        and (dtype != np.dtype(object) or _holds_text(X.iloc[:, j].to_numpy()))
+    }
+
+    def column(j: int) -> NDArray[Any]:
+        series, dtype = X.iloc[:, j], dtypes[j]
+        if isinstance(dtype, np.dtype) or not hasattr(dtype, "numpy_dtype") or dtype.kind not in "biuf":
+            return np.asarray(series)
+        if series.isna().any():
+            return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+        return np.asarray(series.to_numpy(dtype=dtype.numpy_dtype))
+
+    index = X.index
+    counted = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+    whole: Callable[[], Any] | None = None
+    if dtypes and not refused:
+        if all(isinstance(dtype, np.dtype) and dtype == dtypes[0] for dtype in dtypes):
+            whole = X.to_numpy
+        elif all(_is_a(dtype, "pandas", "SparseDtype") and dtype.fill_value == 0 for dtype in dtypes):
+            whole = X.sparse.to_coo
+    return Frame(
+        names=tuple(map(str, X.columns)),
+        types=tuple(map(str, dtypes)),
+        refused=frozenset(refused),
+        column=column,
+        n_rows=len(X),
+        ids=None if counted else plain_column(np.asarray(index)),
+        whole=whole,
+    )
+
+
+def _pandas_is_numeric(dtype: Any) -> bool:
+    if _is_a(dtype, "pandas", "SparseDtype"):
+        dtype = dtype.subtype
+    return dtype.kind in "biuf" and (isinstance(dtype, np.dtype) or hasattr(dtype, "numpy_dtype"))
+
+
+def _polars_frame(X: Any) -> Frame:
+    dtypes = list(X.dtypes)
+    refused = {
+        j
+        for j, dtype in enumerate(dtypes)
+        if not (dtype.is_numeric() or str(dtype) == "Boolean")
+        and (str(dtype) != "Object" or _holds_text(X.to_series(j).to_numpy()))
+    }
+    simple = (
+        dtypes and all(dtype == dtypes[0] for dtype in dtypes) and str(dtypes[0]) in ("Float32", "Float64")
+    )
+    return Frame(
+        names=tuple(X.columns),
+        types=tuple(map(str, dtypes)),
+        refused=frozenset(refused),
+        column=lambda j: np.asarray(X.to_series(j).to_numpy()),  # integers with nulls become floats with NaN
+        n_rows=X.height,
+        whole=X.to_numpy if simple else None,  # nulls become NaN
+    )
+
+
+def _arrow_frame(X: Any) -> Frame:
+    types = [str(field.type) for field in X.schema]
+    numeric = ("int", "uint", "float", "double", "halffloat", "bool", "decimal")
+    index = [c for c in (X.schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(c, str)]
+    ids = None
+    if len(index) == 1 and index[0] in X.column_names:
+        ids = plain_column(np.asarray(X.column(index[0]).to_numpy()))
+        X = X.drop_columns(index)
+        types = [str(field.type) for field in X.schema]
+    return Frame(
+        names=tuple(X.column_names),
+        types=tuple(types),
+        refused=frozenset(j for j, kind in enumerate(types) if not kind.startswith(numeric)),
+        column=lambda j: np.asarray(X.column(j).to_numpy()),
+        n_rows=X.num_rows,
+        ids=ids,
+    )
+
+
+def is_anndata(X: Any) -> bool:
+    """Whether X is an AnnData object."""
+    return _is_a(X, "anndata", "AnnData")
+
+
+def from_anndata(X: Any, columns: Columns, label: Pick, id: Pick, name: str) -> Parts:
+    """Values, ids, column names and labels of an AnnData object; labels are a column of its `obs`."""
+    if X.isbacked:
+        X = X.to_memory()
+    if X.X is None:
+        raise InvalidInputError(
+            f"{name} is an AnnData object without X. Pass one of its arrays, such as adata.obsm['X_pca']."
+        )
+    observed = _pandas_frame(X.obs)
+    taken = [
+        None if j is None else plain_column(observed.column(j))
+        for j in (
+            find_column(observed.names, label, "label", f"{name}.obs"),
+            find_column(observed.names, id, "id", f"{name}.obs"),
+        )
+    ]
+    names = tuple(map(str, X.var_names))
+    values = X.X if hasattr(X.X, "tocsr") else np.asarray(X.X)
+    if columns is not None:
+        features = [j for c in columns if (j := find_column(names, c, "columns", name)) is not None]
+        values, names = values[:, features], tuple(names[j] for j in features)
+    ids = taken[1] if taken[1] is not None else plain_column(np.asarray(X.obs_names))
+    return values, ids, names, taken[0]

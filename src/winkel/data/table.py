@@ -1,0 +1,155 @@
+"""Table, the one validated form of data; and the two doors to it, `as_table` and `as_matrix`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
+
+from ..errors import InvalidInputError, InvalidParameterError
+from .arrays import Matrix, dense_matrix, sparse_matrix, to_array
+from .checks import Labels
+from .frames import Columns, Pick, frame_of, from_anndata, is_anndata
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A validated matrix of numbers, with the names of its rows and columns where they are known.
+
+    `values` is a C-contiguous float32 or float64 ndarray, or a CSR matrix in canonical form; every value is
+    finite. `ids` names rows, `columns` names columns, `labels` holds the label column if one was asked for.
+    """
+
+    values: Matrix
+    ids: NDArray[Any] | None = None
+    columns: tuple[str, ...] | None = None
+    labels: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        n, m = self.values.shape
+        for what, given, needed in (
+            ("ids", self.ids, n),
+            ("labels", self.labels, n),
+            ("columns", self.columns, m),
+        ):
+            if given is not None and len(given) != needed:
+                raise InvalidInputError(
+                    f"{what} has {len(given)} entries; {needed} are needed for values of shape {(n, m)}."
+                )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        n, m = self.values.shape
+        return int(n), int(m)
+
+
+def as_matrix(
+    X: Any,
+    *,
+    name: str = "X",
+    min_rows: int = 2,
+    min_columns: int = 1,
+    allow_sparse: bool = True,
+    dtype: DTypeLike | None = None,
+) -> Matrix:
+    """The numbers of `X` as a validated C-contiguous float array or CSR matrix; see `as_table`."""
+    return as_table(
+        X, name=name, min_rows=min_rows, min_columns=min_columns, allow_sparse=allow_sparse, dtype=dtype
+    ).values
+
+
+def as_table(
+    X: Any,
+    *,
+    columns: Columns = None,
+    label: Pick = None,
+    id: Pick = None,
+    name: str = "X",
+    min_rows: int = 2,
+    min_columns: int = 1,
+    allow_sparse: bool = True,
+    dtype: DTypeLike | None = None,
+) -> Table:
+    """The validated Table of an array, list of rows, sparse matrix, data frame, AnnData object or Table.
+
+    float32 and float64 are kept; booleans, float16 and integers become float32 (float64 if an integer is
+    beyond ±2**24); float32 so large that squared distances could overflow (about 1e18) becomes float64.
+    `dtype` forces one of the two. Nothing is copied if nothing must change, and `X` is never written to.
+
+    `columns` picks feature columns, `label` and `id` take one column out as labels and as row names (for
+    AnnData: a column of `obs`), each by name or by position. Other columns must all be numbers. `name` is
+    used in messages.
+    """
+    wanted = _float_dtype(dtype)
+    ids = names = labels = None
+    if is_anndata(X):
+        values, ids, names, labels = from_anndata(X, columns, label, id, name)
+    elif (frame := frame_of(X, name)) is not None:
+        values, ids, names, labels = frame.split(columns, label, id, name)
+    elif columns is not None or label is not None or id is not None:
+        raise InvalidParameterError(
+            f"columns, label and id pick from a data frame or AnnData object; "
+            f"{name} is a {type(X).__name__}. Slice it instead."
+        )
+    elif isinstance(X, Table):
+        values, ids, names, labels = X.values, X.ids, X.columns, X.labels
+    else:
+        values = _from_array(X, name)
+    _check_shape(values, name, min_rows, min_columns)
+    where = Labels(name, ids, names)
+    if sp.issparse(values):
+        if not allow_sparse:
+            raise InvalidInputError(
+                f"{name} is sparse, which is not supported here. Pass X.toarray() if it fits in memory."
+            )
+        values = sparse_matrix(values, where, wanted)
+    else:
+        values = dense_matrix(values, where, wanted)
+    return X if isinstance(X, Table) and values is X.values else Table(values, ids, names, labels)
+
+
+def _from_array(X: Any, name: str) -> Any:
+    """The array or sparse matrix meant by something that has no named columns."""
+    if isinstance(X, str | bytes | os.PathLike):
+        raise InvalidInputError(
+            f"{name} must be data, got the text or path {X!r}. To read a file use winkel.data.read(path)."
+        )
+    return X if sp.issparse(X) else to_array(X, name)
+
+
+def _check_shape(values: Any, name: str, min_rows: int, min_columns: int) -> None:
+    """An error unless `values` is a matrix of at least the given size."""
+    shape = values.shape
+    if len(shape) != 2:
+        advice = "Reshape it: X.reshape(-1, 1) makes one column, X.reshape(len(X), -1) one row for each item."
+        if len(shape) == 0:
+            advice = (
+                f"Got a single object of type {values.dtype}; pass an array, a list of rows or a data frame."
+            )
+        raise InvalidInputError(
+            f"{name} must have two dimensions, rows and columns; it has {len(shape)}: {shape}. {advice}"
+        )
+    for count, least, what in ((shape[0], min_rows, "row"), (shape[1], min_columns, "column")):
+        if count < least:
+            raise InvalidInputError(
+                f"{name} has {count} {what}{'s' * (count != 1)} (its shape is {shape}); "
+                f"at least {least} {'is' if least == 1 else 'are'} needed."
+            )
+
+
+def _float_dtype(dtype: DTypeLike | None) -> np.dtype[Any] | None:
+    """float32, float64 or None for no wish."""
+    if dtype is None:
+        return None
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError:
+        wanted = np.dtype(object)
+    if wanted not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise InvalidParameterError(f"dtype must be None, float32 or float64; got {dtype!r}.")
+    return wanted
