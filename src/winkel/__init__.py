@@ -12,7 +12,9 @@ __version__ = "0.1.0"
 
 _MODULES = ("data", "datasets", "errors", "graph")
 _NAMES = {
+    "Embedding": "embedding",
     "Graph": "graph",
+    "load": "embedding",
 }
 
 __all__ = ["__version__", *_MODULES, *_NAMES]  # noqa: PLE0604
