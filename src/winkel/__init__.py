@@ -17,7 +17,9 @@ _MODULES = {  # name: the module it stands for
     "graph": "graph",
 }
 _NAMES = {
+    "Embedding": "embedding",
     "Graph": "graph",
+    "load": "embedding",
 }
 
 __all__ = ["__version__", *_MODULES, *_NAMES]
