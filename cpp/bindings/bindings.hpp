@@ -34,6 +34,7 @@ std::pair<Array, T*> new_array(std::initializer_list<size_t> shape) {
   return {Array(data, shape.size(), shape.begin(), owner), data};
 }
 
+void bind_graph(nb::module_& m);
 void bind_rng(nb::module_& m);
 
 }  // namespace winkel

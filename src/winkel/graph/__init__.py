@@ -1,1 +1,14 @@
-"""."""
+"""Graphs: who is near whom.
+
+`Graph` is the immutable result that the later stages read; everything else here makes one or reads one.
+
+    knn lists ─┐                         ┌─ components, minimum_spanning_tree
+    edges      ├─> Graph ── C++ rows ──> ├─ neighborhood_graph (mutual reachability, LVM eqs 22–24)
+    matrices  ─┘                         ├─ shortest_paths, path_distances
+                                         └─ laplacian, spectral_embedding
+"""
+
+from .graph import Graph
+from .origin import Origin, Recall
+
+__all__ = ["Graph", "Origin", "Recall"]
