@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -86,81 +87,87 @@ struct Arc {
   }
 };
 
-// Arcs of neighbour lists, gathered at their lower end. Threads fill a bucket in any order; sorting it
-// afterwards makes the outcome the same for any number of threads.
+// Arcs that point from a higher row to a lower one, gathered at the lower one. Threads fill a bucket in any
+// order; sorting it afterwards makes the outcome the same for any number of threads.
 template <class T>
 class ArcBuckets {
  public:
   ArcBuckets(const int32_t* index, const T* distance, int64_t n, int64_t k, int threads)
-      : start_(static_cast<size_t>(n) + 1, 0) {
+      : index_(index), distance_(distance), k_(k), start_(static_cast<size_t>(n) + 1, 0) {
     std::vector<std::atomic<int32_t>> fill(static_cast<size_t>(n));
     parallel_blocks(n, kBlock, threads, [&](int64_t lo, int64_t hi) {
-      for (int64_t a = lo * k; a < hi * k; ++a)
-        if (index[a] >= 0) fill[std::min<int64_t>(a / k, index[a])].fetch_add(1, std::memory_order_relaxed);
+      for (int64_t i = lo; i < hi; ++i)
+        for (int64_t a = i * k; a < (i + 1) * k; ++a)
+          if (index[a] >= 0 && index[a] < i) fill[index[a]].fetch_add(1, std::memory_order_relaxed);
     });
     for (int64_t i = 0; i < n; ++i)
       start_[i + 1] = start_[i] + fill[i].exchange(0, std::memory_order_relaxed);
-    arcs_.resize(static_cast<size_t>(start_[n]));
+    arcs_.reset(new Arc<T>[static_cast<size_t>(start_[n])]);
     parallel_blocks(n, kBlock, threads, [&](int64_t lo, int64_t hi) {
       for (int64_t i = lo; i < hi; ++i)
         for (int64_t a = i * k; a < (i + 1) * k; ++a) {
-          const int64_t j = index[a];
-          if (j < 0) continue;
-          const int64_t low = std::min(i, j);
-          const int64_t slot = start_[low] + fill[low].fetch_add(1, std::memory_order_relaxed);
-          arcs_[slot] = {static_cast<int32_t>(std::max(i, j)), distance[a]};
+          const int32_t j = index[a];
+          if (j < 0 || j >= i) continue;
+          arcs_[start_[j] + fill[j].fetch_add(1, std::memory_order_relaxed)] = {static_cast<int32_t>(i),
+                                                                                distance[a]};
         }
     });
   }
 
-  // Sorts bucket i and returns the number of different ends in it.
-  int64_t sort(int64_t i) {
-    std::sort(arcs_.begin() + start_[i], arcs_.begin() + start_[i + 1]);
-    int64_t count = 0;
-    for (int64_t a = start_[i]; a < start_[i + 1]; ++a)
-      count += a == start_[i] || arcs_[a].end != arcs_[a - 1].end;
-    return count;
-  }
-
-  // Writes the merged arcs of the sorted bucket i from place p on.
-  void write(int64_t i, int64_t p, EdgeList<T>& out) const {
-    for (int64_t a = start_[i]; a < start_[i + 1]; ++a) {
-      if (a > start_[i] && arcs_[a].end == arcs_[a - 1].end) {
-        out.weights[p - 1] += 1.0f;
+  // Appends the edges whose lower end is i.
+  void merge(int64_t i, std::vector<Arc<T>>& scratch, EdgeList<T>& out) const {
+    scratch.assign(arcs_.get() + start_[i], arcs_.get() + start_[i + 1]);
+    for (int64_t a = i * k_; a < (i + 1) * k_; ++a)
+      if (index_[a] > i) scratch.push_back({index_[a], distance_[a]});
+    std::sort(scratch.begin(), scratch.end());
+    for (size_t a = 0; a < scratch.size(); ++a) {
+      if (a > 0 && scratch[a].end == scratch[a - 1].end) {
+        out.weights.back() = 2.0f;
         continue;
       }
-      out.edges[2 * p] = static_cast<int32_t>(i);
-      out.edges[2 * p + 1] = arcs_[a].end;
-      out.weights[p] = 1.0f;
-      out.distances[p] = arcs_[a].distance;
-      ++p;
+      out.edges.push_back(static_cast<int32_t>(i));
+      out.edges.push_back(scratch[a].end);
+      out.weights.push_back(1.0f);
+      out.distances.push_back(scratch[a].distance);
     }
   }
 
-  static constexpr int64_t kBlock = 2048;
+  static constexpr int64_t kBlock = 4096;
 
  private:
+  const int32_t* index_;
+  const T* distance_;
+  int64_t k_;
   std::vector<int64_t> start_;
-  std::vector<Arc<T>> arcs_;
+  std::unique_ptr<Arc<T>[]> arcs_;
 };
 
 // The undirected edges of checked neighbour lists (n × k, -1 for none).
 template <class T>
 EdgeList<T> symmetrize_knn(const int32_t* index, const T* distance, int64_t n, int64_t k, int threads) {
-  ArcBuckets<T> buckets(index, distance, n, k, threads);
-  std::vector<int64_t> place(static_cast<size_t>(n) + 1, 0);
-  parallel_blocks(n, buckets.kBlock, threads, [&](int64_t lo, int64_t hi) {
-    for (int64_t i = lo; i < hi; ++i) place[i + 1] = buckets.sort(i);
-  });
-  for (int64_t i = 0; i < n; ++i) place[i + 1] += place[i];
-  EdgeList<T> out;
-  out.edges.resize(static_cast<size_t>(2 * place[n]));
-  out.weights.resize(static_cast<size_t>(place[n]));
-  out.distances.resize(static_cast<size_t>(place[n]));
-  parallel_blocks(n, buckets.kBlock, threads, [&](int64_t lo, int64_t hi) {
-    for (int64_t i = lo; i < hi; ++i) buckets.write(i, place[i], out);
-  });
-  return out;
+  using Buckets = ArcBuckets<T>;
+  std::vector<EdgeList<T>> parts(static_cast<size_t>((n + Buckets::kBlock - 1) / Buckets::kBlock));
+  {
+    const Buckets buckets(index, distance, n, k, threads);
+    parallel_blocks(n, Buckets::kBlock, threads, [&](int64_t lo, int64_t hi) {
+      EdgeList<T>& part = parts[static_cast<size_t>(lo / Buckets::kBlock)];
+      std::vector<Arc<T>> scratch;
+      for (int64_t i = lo; i < hi; ++i) buckets.merge(i, scratch, part);
+    });
+  }
+  size_t p = 0;
+  for (const EdgeList<T>& part : parts) p += part.weights.size();
+  EdgeList<T> all;
+  all.edges.reserve(2 * p);
+  all.weights.reserve(p);
+  all.distances.reserve(p);
+  for (EdgeList<T>& part : parts) {
+    all.edges.insert(all.edges.end(), part.edges.begin(), part.edges.end());
+    all.weights.insert(all.weights.end(), part.weights.begin(), part.weights.end());
+    all.distances.insert(all.distances.end(), part.distances.begin(), part.distances.end());
+    part = EdgeList<T>();  // freed as soon as copied, so that the edges are hardly ever held twice
+  }
+  return all;
 }
 
 // Compressed rows of the symmetric matrix of p sorted edges: for each entry its column and the edge it came

@@ -73,6 +73,72 @@ def rows_of_edges(
     Row starts, columns and edge numbers of the symmetric sparse matrix of sorted edges.
     """
 
+def component_roots(
+    edges: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    n: int,
+) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")]:
+    """Smallest node of each node's component."""
+
+def spanning_forest(
+    edges: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    n: int,
+) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]:
+    """
+    Numbers of the edges that Kruskal's algorithm keeps when offered them in this order.
+    """
+
+def neighborhood_arcs(
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    tree: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    n_steps: int,
+    n_jobs: int,
+) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C")]:
+    """
+    1 for each entry of the lists that is on the tree or mutually reachable, else 0.
+    """
+
+@overload
+def path_matrix(
+    indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    lengths: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    sources: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    limit: float,
+    n_jobs: int,
+    out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+@overload
+def path_matrix(
+    indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    lengths: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    sources: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    limit: float,
+    n_jobs: int,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None:
+    """Writes the distances from each source to every node into `out`."""
+
+def path_pairs(
+    indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    lengths: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    sources: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    limit: float,
+    share: float,
+    seed: int,
+    n_jobs: int,
+) -> tuple[
+    Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+]:
+    """
+    Pairs and distances of paths from the sources, each pair kept with probability `share`.
+    """
+
 def random_bits(
     seed: int, stream: int, start: int, n: int
 ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C")]:

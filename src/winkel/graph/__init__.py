@@ -10,5 +10,7 @@
 
 from .graph import Graph
 from .origin import Origin, Recall
+from .paths import path_distances, shortest_paths
+from .reachability import neighborhood_graph
 
-__all__ = ["Graph", "Origin", "Recall"]
+__all__ = ["Graph", "Origin", "Recall", "neighborhood_graph", "path_distances", "shortest_paths"]
