@@ -1,1 +1,16 @@
-"""."""
+"""Graphs: who is near whom.
+
+`Graph` is the immutable result that the later stages read; everything else here makes one or reads one.
+
+    knn lists ─┐                         ┌─ components, minimum_spanning_tree
+    edges      ├─> Graph ── C++ rows ──> ├─ neighborhood_graph (mutual reachability, LVM eqs 22–24)
+    matrices  ─┘                         ├─ shortest_paths, path_distances
+                                         └─ laplacian, spectral_embedding
+"""
+
+from .graph import Graph
+from .origin import Origin, Recall
+from .paths import path_distances, shortest_paths
+from .reachability import neighborhood_graph
+
+__all__ = ["Graph", "Origin", "Recall", "neighborhood_graph", "path_distances", "shortest_paths"]

@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "core/csr.hpp"
+#include "core/forest.hpp"
+#include "core/paths.hpp"
+#include "core/reach.hpp"
+
+namespace winkel {
+
+namespace {
+
+// A vector of either float type: overloads must not differ in their result type alone for the stub to be
+// typed.
+using AnyVec = nb::ndarray<nb::numpy, nb::ndim<1>, nb::c_contig>;
+
+// A NumPy array that takes over a vector's memory.
+template <class Array, class T>
+Array adopt(std::vector<T>&& values, std::initializer_list<size_t> shape) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Array(owned->data(), shape.size(), shape.begin(), owner);
+}
+
+void require_range(const int32_t* values, size_t count, int64_t low, int64_t end) {
+  if (count == 0) return;
+  const auto [least, most] = std::minmax_element(values, values + count);
+  if (*least < low || *most >= end) throw std::invalid_argument("node number out of range");
+}
+
+template <class T>
+void require_same_shape(const Mat<const int32_t>& index, const Mat<const T>& distance) {
+  if (index.shape(0) != distance.shape(0) || index.shape(1) != distance.shape(1))
+    throw std::invalid_argument("neighbour indices and distances must have the same shape");
+}
+
+template <class T>
+std::pair<int, int64_t> check_lists(Mat<const int32_t> index, Mat<const T> distance, int n_jobs) {
+  require_same_shape(index, distance);
+  nb::gil_scoped_release release;
+  const KnnCheck found = check_knn(index.data(), distance.data(), static_cast<int64_t>(index.shape(0)),
+                                   static_cast<int64_t>(index.shape(1)), n_jobs);
+  return {static_cast<int>(found.fault), found.row};
+}
+
+// The distances are handed over as a plain object: type checkers take overloads on float32 and float64 for
+// ambiguous when their results differ.
+template <class T>
+std::tuple<Out2<int32_t>, Out1<float>, nb::object> symmetrize(Mat<const int32_t> index, Mat<const T> distance,
+                                                              int n_jobs) {
+  require_same_shape(index, distance);
+  require_range(index.data(), index.size(), -1, static_cast<int64_t>(index.shape(0)));
+  EdgeList<T> list;
+  {
+    nb::gil_scoped_release release;
+    list = symmetrize_knn(index.data(), distance.data(), static_cast<int64_t>(index.shape(0)),
+                          static_cast<int64_t>(index.shape(1)), n_jobs);
+  }
+  const size_t p = list.weights.size();
+  return {adopt<Out2<int32_t>>(std::move(list.edges), {p, 2}),
+          adopt<Out1<float>>(std::move(list.weights), {p}),
+          nb::cast(adopt<Out1<T>>(std::move(list.distances), {p}))};
+}
+
+void require_edges(const Mat<const int32_t>& edges, int64_t n) {
+  const int64_t p = static_cast<int64_t>(edges.shape(0));
+  if (edges.shape(1) != 2) throw std::invalid_argument("edges must have two columns");
+  if (n < 0 || n > INT32_MAX || 2 * p > INT32_MAX)
+    throw std::invalid_argument("graphs of at most 2**31 - 1 nodes and 2**30 - 1 edges are supported");
+  require_range(edges.data(), edges.size(), 0, n);
+}
+
+void require_rows(const Vec<const int32_t>& indptr, const Vec<const int32_t>& indices) {
+  if (indptr.shape(0) < 1) throw std::invalid_argument("indptr must not be empty");
+  const int64_t n = static_cast<int64_t>(indptr.shape(0)) - 1;
+  const int32_t* starts = indptr.data();
+  if (starts[0] != 0 || starts[n] != static_cast<int64_t>(indices.shape(0)) ||
+      !std::is_sorted(starts, starts + n + 1))
+    throw std::invalid_argument("indptr must rise from 0 to the number of entries");
+  require_range(indices.data(), indices.size(), 0, n);
+}
+
+std::tuple<Out1<int32_t>, Out1<int32_t>, Out1<int32_t>> rows_of_edges(Mat<const int32_t> edges, int64_t n) {
+  require_edges(edges, n);
+  const size_t p = edges.shape(0);
+  auto [indptr, starts] = new_array<Out1<int32_t>, int32_t>({static_cast<size_t>(n) + 1});
+  auto [indices, columns] = new_array<Out1<int32_t>, int32_t>({2 * p});
+  auto [edge, source] = new_array<Out1<int32_t>, int32_t>({2 * p});
+  {
+    nb::gil_scoped_release release;
+    edges_to_rows(edges.data(), static_cast<int64_t>(p), n, starts, columns, source);
+  }
+  return {indptr, indices, edge};
+}
+
+Out1<int32_t> roots(Mat<const int32_t> edges, int64_t n) {
+  require_edges(edges, n);
+  auto [array, root] = new_array<Out1<int32_t>, int32_t>({static_cast<size_t>(n)});
+  nb::gil_scoped_release release;
+  component_roots(edges.data(), static_cast<int64_t>(edges.shape(0)), n, root);
+  return array;
+}
+
+Out1<int64_t> forest(Mat<const int32_t> edges, Vec<const int64_t> order, int64_t n) {
+  require_edges(edges, n);
+  const int64_t p = static_cast<int64_t>(edges.shape(0));
+  if (static_cast<int64_t>(order.shape(0)) != p)
+    throw std::invalid_argument("order must name every edge once");
+  for (int64_t r = 0; r < p; ++r)
+    if (order.data()[r] < 0 || order.data()[r] >= p)
+      throw std::invalid_argument("order must name every edge once");
+  std::vector<int64_t> kept;
+  {
+    nb::gil_scoped_release release;
+    kept = spanning_forest(edges.data(), order.data(), p, n);
+  }
+  const size_t count = kept.size();
+  return adopt<Out1<int64_t>>(std::move(kept), {count});
+}
+
+Out2<uint8_t> neighborhood(Mat<const int32_t> index, Mat<const int32_t> tree, int64_t n_steps, int n_jobs) {
+  const int64_t n = static_cast<int64_t>(index.shape(0)), k = static_cast<int64_t>(index.shape(1));
+  require_range(index.data(), index.size(), -1, n);
+  require_edges(tree, n);
+  auto [array, keep] = new_array<Out2<uint8_t>, uint8_t>({index.shape(0), index.shape(1)});
+  nb::gil_scoped_release release;
+  mutual_arcs(index.data(), n, k, n_steps, n_jobs, keep);
+  arcs_on_edges(index.data(), k, tree.data(), static_cast<int64_t>(tree.shape(0)), keep);
+  return array;
+}
+
+// An empty vector of lengths means that every edge has length 1.
+Roads roads_of(const Vec<const int32_t>& indptr, const Vec<const int32_t>& indices,
+               const Vec<const double>& lengths, const Vec<const int32_t>& sources) {
+  require_rows(indptr, indices);
+  const int64_t n = static_cast<int64_t>(indptr.shape(0)) - 1;
+  if (lengths.shape(0) != 0 && lengths.shape(0) != indices.shape(0))
+    throw std::invalid_argument("there must be one length an entry, or none");
+  require_range(sources.data(), sources.size(), 0, n);
+  return {indptr.data(), indices.data(), lengths.shape(0) == 0 ? nullptr : lengths.data(), n};
+}
+
+template <class T>
+void bind_path_matrix(nb::module_& m) {
+  m.def(
+      "path_matrix",
+      [](Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<const double> lengths,
+         Vec<const int32_t> sources, double limit, int n_jobs, Mat<T> out) {
+        const Roads roads = roads_of(indptr, indices, lengths, sources);
+        if (out.shape(0) != sources.shape(0) || static_cast<int64_t>(out.shape(1)) != roads.n)
+          throw std::invalid_argument("out must have one row a source and one column a node");
+        nb::gil_scoped_release release;
+        path_matrix(roads, sources.data(), static_cast<int64_t>(sources.shape(0)), limit, n_jobs, out.data());
+      },
+      nb::arg("indptr"), nb::arg("indices"), nb::arg("lengths"), nb::arg("sources"), nb::arg("limit"),
+      nb::arg("n_jobs"), nb::arg("out"), "Writes the distances from each source to every node into `out`.");
+}
+
+std::pair<Out2<int32_t>, Out1<double>> sampled_paths(Vec<const int32_t> indptr, Vec<const int32_t> indices,
+                                                     Vec<const double> lengths, Vec<const int32_t> sources,
+                                                     double limit, double share, uint64_t seed, int n_jobs) {
+  const Roads roads = roads_of(indptr, indices, lengths, sources);
+  PathPairs found;
+  {
+    nb::gil_scoped_release release;
+    found =
+        path_pairs(roads, sources.data(), static_cast<int64_t>(sources.shape(0)), limit, share, seed, n_jobs);
+  }
+  const size_t p = found.distances.size();
+  return {adopt<Out2<int32_t>>(std::move(found.pairs), {p, 2}),
+          adopt<Out1<double>>(std::move(found.distances), {p})};
+}
+
+template <class T>
+void bind_lists(nb::module_& m) {
+  m.def("check_knn", &check_lists<T>, nb::arg("indices"), nb::arg("distances"), nb::arg("n_jobs"),
+        "Kind of fault (0: none) and row of the first neighbour list that is not valid.");
+  m.def("symmetrize_knn", &symmetrize<T>, nb::arg("indices"), nb::arg("distances"), nb::arg("n_jobs"),
+        "Sorted edges, number of directions and smaller distance of each.");
+}
+
+}  // namespace
+
+void bind_graph(nb::module_& m) {
+  bind_lists<float>(m);
+  bind_lists<double>(m);
+  m.def("rows_of_edges", &rows_of_edges, nb::arg("edges"), nb::arg("n"),
+        "Row starts, columns and edge numbers of the symmetric sparse matrix of sorted edges.");
+  m.def("component_roots", &roots, nb::arg("edges"), nb::arg("n"), "Smallest node of each node's component.");
+  m.def("spanning_forest", &forest, nb::arg("edges"), nb::arg("order"), nb::arg("n"),
+        "Numbers of the edges that Kruskal's algorithm keeps when offered them in this order.");
+  m.def("neighborhood_arcs", &neighborhood, nb::arg("indices"), nb::arg("tree"), nb::arg("n_steps"),
+        nb::arg("n_jobs"),
+        "1 for each entry of the lists that is on the tree or mutually reachable, else 0.");
+  bind_path_matrix<float>(m);
+  bind_path_matrix<double>(m);
+  m.def("path_pairs", &sampled_paths, nb::arg("indptr"), nb::arg("indices"), nb::arg("lengths"),
+        nb::arg("sources"), nb::arg("limit"), nb::arg("share"), nb::arg("seed"), nb::arg("n_jobs"),
+        "Pairs and distances of paths from the sources, each pair kept with probability `share`.");
+}
+
+}  // namespace winkel

@@ -1,0 +1,404 @@
+"""Graph: who is near whom. Every method starts from one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _core
+from ..errors import InvalidInputError, InvalidParameterError
+from ..resources import resolve_n_jobs
+from ..typing import FloatArray, IntArray
+from . import edges as _edges
+from .edges import Combine, EdgeArrays, read_only
+from .labels import labels_from_meta, labels_to_meta
+from .origin import Origin
+
+_KNN_FAULTS = {
+    1: "an index is outside [0, n) (-1 marks a missing neighbour)",
+    2: "the row is listed as its own neighbour",
+    3: "distances are not in ascending order",
+    4: "missing neighbours must come last, with index -1 and distance inf",
+    5: "a distance is negative or not finite",
+    6: "a neighbour is listed twice",
+}
+
+
+class Graph:
+    """An immutable weighted undirected graph on the nodes 0, …, n − 1.
+
+    Made by `from_edges`, `from_adjacency`, `from_networkx`, or from neighbour lists by `from_knn` (which is
+    what `winkel.graph.knn` returns). A neighbour graph also keeps its directed lists, `knn_indices` and
+    `knn_distances`; its edges join i and j when either lists the other, and their weight is the number of
+    directions, 1 or 2.
+
+    Weights say how strongly two nodes are tied; distances say how far apart they are. Where no distances were
+    given every edge has length 1 and `has_distances` is False. All arrays are read-only; derived ones are
+    made when first used and kept.
+    """
+
+    __slots__ = ("_cache", "_n", "_node_labels", "_origin", "_source")
+
+    _n: int
+    _source: EdgeArrays | tuple[NDArray[np.int32], FloatArray]  # edges, or the neighbour lists
+    _origin: Origin
+    _node_labels: tuple[Hashable, ...] | None
+    _cache: dict[str, Any]
+
+    def __init__(self) -> None:
+        raise TypeError(
+            "Make a graph with Graph.from_edges, from_adjacency, from_networkx or winkel.graph.knn."
+        )
+
+    @classmethod
+    def _make(
+        cls,
+        n: int,
+        source: EdgeArrays | tuple[NDArray[np.int32], FloatArray],
+        origin: Origin,
+        node_labels: tuple[Hashable, ...] | None = None,
+    ) -> Graph:
+        graph = object.__new__(cls)
+        if isinstance(source, EdgeArrays):
+            far = None if source.distances is None else read_only(source.distances)
+            source = EdgeArrays(read_only(source.edges), read_only(source.weights), far)
+        else:
+            source = (read_only(source[0]), read_only(source[1]))
+        values: dict[str, Any] = {
+            "_n": n,
+            "_source": source,
+            "_origin": origin,
+            "_node_labels": node_labels,
+            "_cache": {},
+        }
+        for name, value in values.items():
+            object.__setattr__(graph, name, value)
+        return graph
+
+    # -------------------------------------------------------------------------------- made from
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: ArrayLike,
+        weights: ArrayLike | None = None,
+        distances: ArrayLike | None = None,
+        n: int | None = None,
+        *,
+        combine: Combine = "error",
+        origin: Origin | None = None,
+    ) -> Graph:
+        """The graph of the given pairs of node numbers, in either order.
+
+        A pair given twice, in either direction, is one edge if its weights and distances agree and an error
+        if they do not, unless `combine` says how to merge the weights ("sum", "mean", "max", "min"; of
+        distances the smallest is kept). Weights may be negative (1 if not given). `n` defaults to the largest
+        node number + 1.
+        """
+        arrays, size = _edges.canonical_edges(edges, weights, distances, n, combine)
+        return cls._make(size, arrays, origin or Origin("edges"))
+
+    @classmethod
+    def from_knn(cls, indices: ArrayLike, distances: ArrayLike, origin: Origin | None = None) -> Graph:
+        """The neighbour graph of n × k lists, nearest first, without the row itself.
+
+        A row with fewer than k neighbours ends in index −1 and distance inf. An edge listed both ways has the
+        smaller of the two distances.
+        """
+        idx, far = np.asarray(indices), np.asarray(distances)
+        if idx.ndim != 2 or idx.shape != far.shape or idx.shape[0] == 0:
+            raise InvalidInputError(
+                "neighbour indices and distances must have the same shape (n, k) with n at least 1; "
+                f"got {idx.shape} and {far.shape}."
+            )
+        if not np.issubdtype(idx.dtype, np.integer):
+            raise InvalidInputError(f"neighbour indices must be integers; got dtype {idx.dtype}.")
+        if idx.size and (idx.min() < -1 or idx.max() >= len(idx)):
+            raise InvalidInputError(
+                f"neighbour indices must lie in [0, {len(idx)}), or be -1 for a missing neighbour; "
+                f"got values from {idx.min()} to {idx.max()}."
+            )
+        idx = np.ascontiguousarray(idx, dtype=np.int32)
+        far = np.ascontiguousarray(far, dtype=np.float32 if far.dtype == np.float32 else np.float64)
+        fault, row = _core.check_knn(idx, far, resolve_n_jobs(None))
+        if fault:
+            raise InvalidInputError(
+                f"neighbour lists are not valid at row {row}: {_KNN_FAULTS[fault]}; "
+                f"got indices {idx[row, :8].tolist()}… and distances {far[row, :8].tolist()}…."
+            )
+        return cls._make(len(idx), (idx, far), origin or Origin("knn", n_neighbors=idx.shape[1]))
+
+    @classmethod
+    def from_adjacency(cls, adjacency: Any, *, entries: str = "weights") -> Graph:
+        """The graph of a symmetric matrix, sparse or dense, whose nonzero entries are the edges.
+
+        `entries` says what they are: "weights", or "distances" (then weights are 1, and zeros that a sparse
+        matrix stores are edges of length zero). The diagonal must be empty.
+        """
+        from .convert import edges_of_adjacency
+
+        pairs, values, n = edges_of_adjacency(adjacency, entries)
+        weights, distances = (values, None) if entries == "weights" else (None, values)
+        return cls.from_edges(pairs, weights, distances, n=n, origin=Origin("adjacency"))
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: Any,
+        *,
+        weight: str | None = "weight",
+        distance: str | None = None,
+        combine: Combine = "error",
+    ) -> Graph:
+        """The graph of an undirected networkx graph, its nodes numbered in their order there.
+
+        `weight` and `distance` name edge attributes; an edge without the weight attribute has weight 1, while
+        a distance must be there for all. The nodes' own names are kept in `node_labels`.
+        """
+        from .convert import edges_of_networkx
+
+        pairs, weights, distances, labels = edges_of_networkx(graph, weight, distance)
+        arrays, n = _edges.canonical_edges(pairs, weights, distances, len(labels), combine)
+        return cls._make(n, arrays, Origin("networkx"), labels)
+
+    # -------------------------------------------------------------------------------- contents
+
+    def _cached(self, name: str, make: Any) -> Any:
+        if name not in self._cache:
+            self._cache[name] = make()
+        return self._cache[name]
+
+    @property
+    def _arrays(self) -> EdgeArrays:
+        if isinstance(self._source, EdgeArrays):
+            return self._source
+        idx, far = self._source
+
+        def symmetrized() -> EdgeArrays:
+            pairs, weights, lengths = _core.symmetrize_knn(idx, far, resolve_n_jobs(None))
+            return EdgeArrays(read_only(pairs), read_only(weights), read_only(np.asarray(lengths)))
+
+        arrays: EdgeArrays = self._cached("arrays", symmetrized)
+        return arrays
+
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return self._n
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return len(self._arrays.edges)
+
+    @property
+    def edges(self) -> NDArray[np.int32]:
+        """The edges as pairs i < j, p × 2, in lexicographic order, each once."""
+        return self._arrays.edges
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weight of each edge; in a neighbour graph the number of directions, 1 or 2."""
+        return self._arrays.weights
+
+    @property
+    def has_distances(self) -> bool:
+        """Whether distances were given; if not, every edge has length 1."""
+        return self._arrays.distances is not None
+
+    @property
+    def edge_distances(self) -> FloatArray:
+        """Length of each edge."""
+        far = self._arrays.distances
+        if far is not None:
+            return far
+        ones: FloatArray = self._cached("ones", lambda: read_only(np.ones(self.n_edges, np.float32)))
+        return ones
+
+    @property
+    def knn_indices(self) -> NDArray[np.int32] | None:
+        """Neighbours of each row, n × k, nearest first, −1 for none; None if not a neighbour graph."""
+        return None if isinstance(self._source, EdgeArrays) else self._source[0]
+
+    @property
+    def knn_distances(self) -> FloatArray | None:
+        """Distances to `knn_indices`, inf where a neighbour is missing; None if not a neighbour graph."""
+        return None if isinstance(self._source, EdgeArrays) else self._source[1]
+
+    @property
+    def origin(self) -> Origin:
+        """Where the graph came from."""
+        return self._origin
+
+    @property
+    def node_labels(self) -> tuple[Hashable, ...] | None:
+        """Names of the nodes, where the graph was made from something that had them."""
+        return self._node_labels
+
+    @property
+    def _rows(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """Row starts, columns and edge numbers of the symmetric sparse matrices of this graph."""
+
+        def rows() -> tuple[NDArray[Any], ...]:
+            return tuple(map(read_only, _core.rows_of_edges(self.edges, self.n)))
+
+        found: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]] = self._cached("rows", rows)
+        return found
+
+    def _matrix(self, values: FloatArray) -> sp.csr_array:
+        indptr, indices, edge = self._rows
+        matrix = sp.csr_array((read_only(values[edge]), indices, indptr), shape=(self.n, self.n), copy=False)
+        matrix.has_canonical_format = True
+        return matrix
+
+    @property
+    def adjacency(self) -> sp.csr_array:
+        """Symmetric sparse matrix of weights."""
+        return self._cached("adjacency", lambda: self._matrix(self.weights))
+
+    @property
+    def distances(self) -> sp.csr_array:
+        """Symmetric sparse matrix of edge lengths; stored zeros are edges between duplicates."""
+        return self._cached("distances", lambda: self._matrix(self.edge_distances))
+
+    @property
+    def degree(self) -> NDArray[np.int64]:
+        """Number of edges at each node."""
+        degree: NDArray[np.int64] = self._cached(
+            "degree", lambda: read_only(np.diff(self._rows[0]).astype(np.int64))
+        )
+        return degree
+
+    # -------------------------------------------------------------------------------- derived
+
+    def components(self) -> tuple[int, NDArray[np.int32]]:
+        """Number of connected components and the one of each node, counted from the largest, 0."""
+        from .components import connected_components
+
+        found: tuple[int, NDArray[np.int32]] = self._cached("components", lambda: connected_components(self))
+        return found
+
+    def minimum_spanning_tree(self) -> Graph:
+        """The shortest set of edges that connects what this graph connects: a tree for each component."""
+        from .tree import minimum_spanning_tree
+
+        tree: Graph = self._cached("tree", lambda: minimum_spanning_tree(self))
+        return tree
+
+    def subgraph(self, rows: ArrayLike) -> Graph:
+        """The graph on some nodes (different node numbers, or a mask), numbered in the order given."""
+        keep = self._check_rows(rows)
+        labels = None if self._node_labels is None else tuple(self._node_labels[i] for i in keep.tolist())
+        place = np.full(self.n, -1, np.int32)
+        place[keep] = np.arange(len(keep), dtype=np.int32)
+        if isinstance(self._source, EdgeArrays):
+            ends = place[self.edges]
+            inside = (ends >= 0).all(axis=1)
+            far = None if self._source.distances is None else self._source.distances[inside]
+            arrays, n = _edges.canonical_edges(ends[inside], self.weights[inside], far, len(keep), "error")
+            return self._make(n, arrays, self._origin, labels)
+        idx, far = self._source[0][keep], self._source[1][keep].copy()
+        # An extra place takes the lookups of missing neighbours.
+        idx = np.append(place, np.int32(-1))[idx]
+        far[idx < 0] = np.inf
+        order = np.argsort(idx < 0, axis=1, kind="stable")
+        lists = (np.take_along_axis(idx, order, axis=1), np.take_along_axis(far, order, axis=1))
+        return self._make(len(keep), lists, self._origin, labels)
+
+    def _check_rows(self, rows: ArrayLike) -> IntArray:
+        keep = np.asarray(rows)
+        if keep.dtype == bool:
+            if keep.shape != (self.n,):
+                raise InvalidInputError(f"a mask of rows must have shape ({self.n},); got {keep.shape}.")
+            keep = np.flatnonzero(keep)
+        if keep.ndim != 1 or len(keep) == 0 or not np.issubdtype(keep.dtype, np.integer):
+            raise InvalidInputError(
+                "rows must be a non-empty vector of node numbers or a Boolean mask; "
+                f"got dtype {keep.dtype}, shape {keep.shape}."
+            )
+        if keep.min() < 0 or keep.max() >= self.n or len(np.unique(keep)) < len(keep):
+            raise InvalidInputError(
+                f"rows must be different node numbers in [0, {self.n}); got {keep[:8].tolist()}…."
+            )
+        return keep
+
+    # -------------------------------------------------------------------------------- saving
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Plain values and named arrays from which `from_arrays` makes an equal graph."""
+        meta = {"n": self._n, "origin": self._origin.to_meta(), "labels": labels_to_meta(self._node_labels)}
+        if not isinstance(self._source, EdgeArrays):
+            return meta, {"knn_indices": self._source[0], "knn_distances": self._source[1]}
+        arrays = {"edges": self._source.edges, "weights": self._source.weights}
+        if self._source.distances is not None:
+            arrays["distances"] = self._source.distances
+        return meta, arrays
+
+    @classmethod
+    def from_arrays(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Graph:
+        """The graph that `to_arrays` described; checked like any other input."""
+        try:
+            origin, labels = Origin.from_meta(meta["origin"]), labels_from_meta(meta["labels"])
+            if "knn_indices" in arrays:
+                graph = cls.from_knn(arrays["knn_indices"], arrays["knn_distances"], origin)
+            else:
+                far = arrays.get("distances")
+                graph = cls.from_edges(arrays["edges"], arrays["weights"], far, n=meta["n"], origin=origin)
+        except (KeyError, TypeError) as error:
+            raise InvalidInputError(f"these arrays do not describe a graph: {error}.") from error
+        if graph.n != meta["n"] or (labels is not None and len(labels) != graph.n):
+            raise InvalidInputError("these arrays do not describe a graph: numbers of nodes differ.")
+        return cls._make(graph.n, graph._source, origin, labels)
+
+    # -------------------------------------------------------------------------------- the object
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        mine, theirs = self.to_arrays()[1], other.to_arrays()[1]
+        same = (
+            self._n == other._n and self._node_labels == other._node_labels and mine.keys() == theirs.keys()
+        )
+        return same and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+    def __repr__(self) -> str:
+        origin = self._origin
+        parts = [f"n={self._n}"]
+        if isinstance(self._source, EdgeArrays):
+            parts.append(f"n_edges={self.n_edges}")
+        else:
+            parts.append(f"n_neighbors={self._source[0].shape[1]}")
+            # Counting the edges of neighbour lists is work, which a glance at the object should not start.
+            if "arrays" in self._cache:
+                parts.append(f"n_edges={self.n_edges}")
+        words = [origin.method, *([origin.metric] if origin.metric else [])]
+        return f"Graph({', '.join(parts)}, from {' '.join(words)})"
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a Graph cannot be changed; make a new one.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a Graph cannot be changed; make a new one.")
+
+    def __copy__(self) -> Graph:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Graph._make, (self._n, self._source, self._origin, self._node_labels))
+
+
+def require_neighbor_lists(graph: Graph, purpose: str) -> tuple[NDArray[np.int32], FloatArray]:
+    """The neighbour lists of `graph`, or an error that says what needs them."""
+    if graph.knn_indices is None or graph.knn_distances is None:
+        raise InvalidParameterError(
+            f"{purpose} needs a neighbour graph, with directed neighbour lists; got {graph!r}. "
+            "Make one with winkel.graph.knn(X, n_neighbors) or Graph.from_knn(indices, distances)."
+        )
+    return graph.knn_indices, graph.knn_distances
