@@ -41,7 +41,7 @@ core:
 
 stubs: core
 	PYTHONPATH=src $(DEV)/python -m nanobind.stubgen -q -m winkel._core -o src/winkel/_core.pyi
-	$(DEV)/ruff format -q src/winkel/_core.pyi
+	$(DEV)/ruff format -q --no-force-exclude src/winkel/_core.pyi
 
 clean:
 	rm -rf build $(VENV)

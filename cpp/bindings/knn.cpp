@@ -83,14 +83,20 @@ int64_t rows_in(const Array& x) {
   return static_cast<int64_t>(x.shape(0));
 }
 
+// Origin of query row i: its number among the points, or -1.
+int64_t origin_of(const Vec<const int64_t>& origins, int64_t i, int64_t n) {
+  const int64_t o = origins.data()[i];
+  return o >= 0 && o < n ? o : -1;
+}
+
 template <class T>
-Neighbors<T> refine(Mat<const T> q, Mat<const T> x, Mat<const int32_t> candidates, int kind, int64_t k,
-                    bool own, int threads) {
+Neighbors<T> refine(Mat<const T> q, Mat<const T> x, Vec<const int64_t> origins, Mat<const int32_t> candidates,
+                    int kind, int64_t k, int threads) {
   const int64_t width = static_cast<int64_t>(candidates.shape(1)),
                 n_features = static_cast<int64_t>(x.shape(1));
-  if (q.shape(0) != candidates.shape(0) || q.shape(1) != x.shape(1))
+  if (q.shape(0) != candidates.shape(0) || q.shape(1) != x.shape(1) || origins.shape(0) != q.shape(0))
     throw std::invalid_argument("shapes do not fit");
-  const auto origin = [&](int64_t i) { return own ? i : int64_t{-1}; };
+  const auto origin = [&](int64_t i) { return origin_of(origins, i, rows_in(x)); };
   return select_rows<T>(rows_in(q), rows_in(x), k, threads, origin, [&](int64_t i, Selection& selection) {
     for (int64_t s = 0; s < width; ++s) {
       const int64_t j = candidates.data()[i * width + s];
@@ -100,12 +106,6 @@ Neighbors<T> refine(Mat<const T> q, Mat<const T> x, Mat<const int32_t> candidate
                     j);
     }
   });
-}
-
-// Origin of query row i: its number among the points, or -1.
-int64_t origin_of(const Vec<const int64_t>& origins, int64_t i, int64_t n) {
-  const int64_t o = origins.data()[i];
-  return o >= 0 && o < n ? o : -1;
 }
 
 template <class T>
@@ -202,8 +202,8 @@ Neighbors<T> direct_sparse(Vec<const int64_t> indptr, Vec<const int32_t> indices
 
 template <class T>
 void bind_true_distances(nb::module_& m) {
-  m.def("refine_neighbors", &refine<T>, nb::arg("q"), nb::arg("x"), nb::arg("candidates"), nb::arg("kind"),
-        nb::arg("k"), nb::arg("own"), nb::arg("threads"),
+  m.def("refine_neighbors", &refine<T>, nb::arg("q"), nb::arg("x"), nb::arg("origins"), nb::arg("candidates"),
+        nb::arg("kind"), nb::arg("k"), nb::arg("threads"),
         "The k nearest of the candidates of each row by true distance, nearest first.");
   m.def("direct_neighbors", &direct<T>, nb::arg("q"), nb::arg("x"), nb::arg("origins"), nb::arg("kind"),
         nb::arg("k"), nb::arg("threads"),
@@ -297,6 +297,21 @@ void bind_knn(nb::module_& m) {
           },
           nb::arg("first"), nb::arg("last"), nb::arg("threads"), "Searches for rows first, ..., last - 1.")
       .def("result", [](const SparseSearch& s) { return to_arrays(s.lists, s.rows.n, s.rows.n, true); });
+  m.def(
+      "project",
+      [](Matrix32 x, Matrix32 directions, int threads) {
+        if (x.shape(1) != directions.shape(0) || directions.shape(1) != kProjected)
+          throw std::invalid_argument("shapes do not fit");
+        auto [array, out_] = new_array<Out2<float>, float>({x.shape(0), directions.shape(1)});
+        float* out = out_;
+        nb::gil_scoped_release release;
+        const int64_t n_features = static_cast<int64_t>(x.shape(1));
+        parallel_blocks(rows_in(x), 256, threads, [&](int64_t lo, int64_t hi) {
+          project_block(x.data() + lo * n_features, hi - lo, n_features, directions.data(), out + lo * kProjected);
+        });
+        return array;
+      },
+      nb::arg("x"), nb::arg("directions"), nb::arg("threads"), "The product of x and 64 directions.");
   bind_true_distances<float>(m);
   bind_true_distances<double>(m);
 }

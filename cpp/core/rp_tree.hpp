@@ -30,6 +30,23 @@ WINKEL_CLONES inline void project_rows(const float* x, int64_t n_features, const
   }
 }
 
+constexpr int kProjected = 64;
+
+// Rows times an m × 64 matrix, so that trees over many coordinates need to look at few.
+WINKEL_CLONES inline void project_block(const float* x, int64_t n, int64_t m, const float* directions,
+                                        float* out) {
+  for (int64_t i = 0; i < n; ++i) {
+    float acc[kProjected] = {};
+    for (int64_t k = 0; k < m; ++k) {
+      const float v = x[i * m + k];
+      if (v == 0.0f) continue;
+      const float* d = directions + k * kProjected;
+      for (int l = 0; l < kProjected; ++l) acc[l] += v * d[l];
+    }
+    for (int l = 0; l < kProjected; ++l) out[i * kProjected + l] = acc[l];
+  }
+}
+
 struct RpTree {
   std::vector<int32_t> order;   // points, leaf by leaf
   std::vector<int64_t> leaves;  // leaf l holds order[leaves[l] .. leaves[l + 1])

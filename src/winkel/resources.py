@@ -22,7 +22,8 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
         return available
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise InvalidParameterError(
-            f"n_jobs must be None, a positive integer, or a negative integer counting back from all cores; got {n_jobs!r}."
+            "n_jobs must be None, a positive integer, or a negative one that counts back from all cores; "
+            f"got {n_jobs!r}."
         )
     return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
 
@@ -45,7 +46,7 @@ def resolve_seed(random_state: RandomState) -> int:
 
 
 def parse_memory(max_memory: int | float | str | None) -> int | None:
-    """Bytes meant by `max_memory`: a number of bytes, or text such as "4GB" or "512 MiB"; None is no limit."""
+    """Bytes meant by `max_memory`: a number of bytes, or text such as "4GB"; None is no limit."""
     if max_memory is None:
         return None
     if isinstance(max_memory, str):
@@ -56,7 +57,9 @@ def parse_memory(max_memory: int | float | str | None) -> int | None:
             )
         size = int(float(match[1]) * _UNITS[match[2].upper()])
     elif isinstance(max_memory, bool) or not isinstance(max_memory, int | float | np.number):
-        raise InvalidParameterError(f'max_memory must be a number of bytes or text like "4GB"; got {max_memory!r}.')
+        raise InvalidParameterError(
+            f'max_memory must be a number of bytes or text like "4GB"; got {max_memory!r}.'
+        )
     else:
         size = int(max_memory)
     if size <= 0:
@@ -77,5 +80,6 @@ def check_memory(forecast: float, limit: int | None, what: str, advice: str) -> 
     """Raise MemoryLimitError when `what` is forecast to need more bytes than `limit`."""
     if limit is not None and forecast > limit:
         raise MemoryLimitError(
-            f"{what} is forecast to need {format_memory(forecast)}, more than max_memory={format_memory(limit)}. {advice}"
+            f"{what} is forecast to need {format_memory(forecast)}, more than "
+            f"max_memory={format_memory(limit)}. {advice}"
         )

@@ -9,8 +9,18 @@
 """
 
 from .graph import Graph
+from .knn import knn, knn_query
 from .origin import Origin, Recall
 from .paths import path_distances, shortest_paths
 from .reachability import neighborhood_graph
 
-__all__ = ["Graph", "Origin", "Recall", "neighborhood_graph", "path_distances", "shortest_paths"]
+__all__ = [
+    "Graph",
+    "Origin",
+    "Recall",
+    "knn",
+    "knn_query",
+    "neighborhood_graph",
+    "path_distances",
+    "shortest_paths",
+]

@@ -1,0 +1,117 @@
+"""Neighbours from distances that the caller gives: a matrix, neighbour lists, or a function of two items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import _core
+from ..data import as_matrix
+from ..errors import InvalidInputError, InvalidParameterError
+from ..resources import check_memory
+from ..typing import FloatArray
+from .search import Indices, Show
+
+
+def _refuse_k(k: int, n: int) -> None:
+    if k >= n:
+        raise InvalidParameterError(
+            f"n_neighbors={k} needs at least {k + 1} rows; got {n}. Use n_neighbors of at most {n - 1}."
+        )
+
+
+def from_distance_matrix(D: Any, k: int, n_jobs: int) -> tuple[Indices, FloatArray]:
+    """Neighbours by a square matrix of distances. A sparse one holds the known distances, zeros stored too."""
+    if sp.issparse(D):
+        return _from_sparse_distances(sp.csr_matrix(D), k)
+    D = as_matrix(D, name="the matrix of distances")
+    n = len(D)
+    if D.shape != (n, n):
+        raise InvalidInputError(
+            f"a precomputed matrix of distances must be square; got shape {D.shape}. "
+            "For neighbour lists pass a pair (indices, distances); for data choose another metric."
+        )
+    _refuse_k(k, n)
+    if D.min() < 0:
+        i, j = np.unravel_index(int(D.argmin()), D.shape)
+        raise InvalidInputError(f"distances must not be negative; got {D[i, j]} at row {i}, column {j}.")
+    if np.diagonal(D).any():
+        i = np.flatnonzero(np.diagonal(D))[0]
+        raise InvalidInputError(
+            f"an item must be at distance 0 from itself; got {D[i, i]} at row {i}. Is this a matrix of similarities?"
+        )
+    return _core.nearest_columns(D, np.arange(n), k, n_jobs)
+
+
+def _from_sparse_distances(D: Any, k: int) -> tuple[Indices, FloatArray]:
+    n = D.shape[0]
+    if D.shape != (n, n):
+        raise InvalidInputError(f"a precomputed matrix of distances must be square; got shape {D.shape}.")
+    _refuse_k(k, n)
+    if D.nnz and not (np.isfinite(D.data).all() and D.data.min() >= 0):
+        raise InvalidInputError("stored distances must be finite and not negative; clean them first.")
+    index = np.full((n, k), -1, dtype=np.int32)
+    distance = np.full((n, k), np.inf, dtype=np.float32 if D.dtype == np.float32 else np.float64)
+    for i in range(n):
+        columns, values = D.indices[D.indptr[i] : D.indptr[i + 1]], D.data[D.indptr[i] : D.indptr[i + 1]]
+        columns, values = columns[columns != i], values[columns != i]
+        nearest = np.lexsort(((columns - i) % n, values))[:k]
+        index[i, : len(nearest)], distance[i, : len(nearest)] = columns[nearest], values[nearest]
+    return index, distance
+
+
+def from_neighbors(lists: tuple[Any, ...], k: int) -> tuple[Indices, FloatArray]:
+    """The first k of given neighbour lists; a first column that is the row itself is left out."""
+    if len(lists) != 2:
+        raise InvalidInputError(
+            f"precomputed neighbours are a pair (indices, distances); got {len(lists)} items."
+        )
+    index, distance = np.asarray(lists[0]), np.asarray(lists[1])
+    if index.ndim != 2 or index.shape != distance.shape:
+        raise InvalidInputError(
+            f"indices and distances must be n × k arrays of one shape; got {index.shape} and {distance.shape}."
+        )
+    if (index[:, 0] == np.arange(len(index))).all():
+        index, distance = index[:, 1:], distance[:, 1:]
+    if index.shape[1] < k:
+        raise InvalidParameterError(
+            f"n_neighbors={k}, but the given lists hold {index.shape[1]} neighbours a row. Give more or ask for fewer."
+        )
+    return index[:, :k], distance[:, :k]
+
+
+def from_function(
+    items: Any, k: int, metric: Callable[[Any, Any], float], limit: int | None, show: Show
+) -> tuple[Indices, FloatArray]:
+    """Neighbours by a symmetric function of two items, called once a pair."""
+    if hasattr(items, "iloc"):
+        items = items.to_numpy()
+    if not hasattr(items, "__len__") or not hasattr(items, "__getitem__"):
+        raise InvalidInputError(
+            f"with a function as metric, X must be a sequence of items; got {type(items).__name__}."
+        )
+    n = len(items)
+    if n < 2:
+        raise InvalidInputError(f"X must hold at least 2 items; got {n}.")
+    _refuse_k(k, n)
+    check_memory(8.0 * n * n, limit, f"All {n} × {n} distances by a function", "Use a built-in metric.")
+    D = np.zeros((n, n))
+    for i in show(range(n), "distances by a function"):
+        for j in range(i + 1, n):
+            D[i, j] = D[j, i] = _distance(metric, items, i, j)
+    return _core.nearest_columns(D, np.arange(n), k, 1)
+
+
+def _distance(metric: Callable[[Any, Any], float], items: Any, i: int, j: int) -> float:
+    try:
+        d = float(metric(items[i], items[j]))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"the metric failed for items {i} and {j}: {error}") from error
+    if not 0 <= d < np.inf:
+        raise InvalidInputError(
+            f"the metric must give finite distances of at least 0; got {d} for items {i} and {j}."
+        )
+    return d

@@ -1,0 +1,202 @@
+"""`knn`, the neighbour graph that every method starts from."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data import as_matrix
+from ..errors import DataWarning, InvalidParameterError
+from ..resources import check_memory, parse_memory, resolve_n_jobs, resolve_seed
+from ..typing import FloatArray, Metric, RandomState
+from . import search
+from .given import from_distance_matrix, from_function, from_neighbors
+from .graph import Graph
+from .metrics import check_metric_input, metric_name, row_centred
+from .origin import Origin, Recall
+from .search import Indices, Points
+from .sparse import exact_sparse
+
+_EXACT_UP_TO = 25_000  # rows; below this an exact search takes no longer than an approximate one
+_POOR_RECALL = 0.9
+
+
+def knn(
+    X: Any,
+    n_neighbors: int = 15,
+    *,
+    metric: Metric = "euclidean",
+    method: str = "auto",
+    recall: float = 0.99,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    max_memory: int | float | str | None = None,
+    verbose: bool = False,
+) -> Graph:
+    """The graph that joins every row to its `n_neighbors` nearest rows, itself left out.
+
+    Parameters
+    ----------
+    X : array, data frame, CSR matrix (euclidean and cosine), AnnData, or path's Table: n rows.
+        With metric="precomputed": an n × n matrix of distances (dense, or sparse with the known ones stored), or a
+        pair (indices, distances) of n × k arrays. With a function as metric: any sequence of n items.
+    metric : "euclidean", "cosine", "manhattan", "chebyshev", "correlation", "hamming", "jaccard", "precomputed",
+        or a symmetric function of two rows.
+    method : "exact", "approximate" (dense data), or "auto": exact up to 25 000 rows.
+    recall : share of true neighbours at which the approximate search stops, measured on sampled rows.
+    max_memory : bytes or text like "4GB" that the search may use beside X; "auto" then takes the leaner way.
+
+    Returns
+    -------
+    Graph with `knn_indices` and `knn_distances` (true distances, nearest first; equal ones in cyclic order of index),
+    and in `origin` the seed, the time and, for an approximate search, the measured recall with its interval.
+
+    The same `random_state` gives the same bytes for any `n_jobs`. Rows of zeros under cosine, and constant rows under
+    correlation, are at distance 0 from each other and 1 from every other row.
+    """
+    start = time.perf_counter()
+    _check_parameters(n_neighbors, method, recall)
+    limit, jobs = parse_memory(max_memory), resolve_n_jobs(n_jobs)
+    show = _progress if verbose else _quiet
+    if callable(metric):
+        index, distance = from_function(X, n_neighbors, metric, limit, show)
+        return _graph(index, distance, "exact", getattr(metric, "__name__", "function"), start)
+    if metric == "precomputed":
+        if isinstance(X, tuple):
+            index, distance = from_neighbors(X, n_neighbors)
+            return _graph(index, distance, "given", metric, start)
+        index, distance = from_distance_matrix(X, n_neighbors, jobs)
+        return _graph(index, distance, "exact", metric, start)
+    name = metric_name(metric)
+    values = as_matrix(X)
+    check_metric_input(values, name)
+    _check_k(n_neighbors, values.shape[0])
+    if sp.issparse(values):
+        if method == "approximate":
+            raise InvalidParameterError(
+                'sparse data is searched exactly; method="approximate" is for dense data. Use method="auto", or reduce '
+                "the columns first, for example by sklearn.decomposition.TruncatedSVD."
+            )
+        index, distance = exact_sparse(values, n_neighbors, name, jobs, limit, show)
+        return _graph(index, distance, "exact", name, start)
+    how = _choose(values, n_neighbors, name, method, limit)
+    points = _points(values, name, jobs)
+    if how == "exact":
+        index, distance = search.exact(points, n_neighbors, show)
+        return _graph(index, distance, "exact", name, start)
+    seed = resolve_seed(random_state)
+    index, distance, reached = search.approximate(points, n_neighbors, seed, recall, show)
+    _warn_if_poor(reached)
+    return _graph(index, distance, "approximate", name, start, seed, reached)
+
+
+def knn_query(
+    Q: Any, X: Any, n_neighbors: int, *, metric: str = "euclidean", n_jobs: int | None = None
+) -> tuple[Indices, FloatArray]:
+    """Exact neighbours of the rows of `Q` among the rows of `X`: indices and distances, nearest first.
+
+    Each row's result depends on that row alone, so a batch gives what its rows give one by one.
+    """
+    name = metric_name(metric)
+    values = as_matrix(X, allow_sparse=False)
+    queries = as_matrix(Q, name="Q", min_rows=1, allow_sparse=False)
+    if queries.shape[1] != values.shape[1]:
+        raise InvalidParameterError(
+            f"new rows must have the {values.shape[1]} columns of the fitted data; got {queries.shape[1]}."
+        )
+    if not 1 <= n_neighbors <= len(values):
+        raise InvalidParameterError(f"n_neighbors must lie in [1, {len(values)}]; got {n_neighbors}.")
+    common = np.result_type(values, queries)
+    values, queries = values.astype(common, copy=False), queries.astype(common, copy=False)
+    points = _points(values, name, resolve_n_jobs(n_jobs))
+    if name == "correlation":
+        queries = row_centred(queries)
+    return search.query(points, queries, np.full(len(queries), -1), n_neighbors)
+
+
+def _points(values: FloatArray, metric: str, n_jobs: int) -> Points:
+    return Points.of(row_centred(values) if metric == "correlation" else values, metric, n_jobs)
+
+
+def _choose(X: FloatArray, k: int, metric: str, method: str, limit: int | None) -> str:
+    """ "exact" or "approximate", and a MemoryLimitError when what was asked for does not fit."""
+    n, m = X.shape
+    copies = metric != "euclidean" or X.dtype != np.float32 or bool(X.mean())
+    need = {
+        how: search.forecast(n, m, X.itemsize, k, copies=copies, exactly=how == "exact")
+        + (X.nbytes if metric == "correlation" else 0)
+        for how in ("exact", "approximate")
+    }
+    if method == "auto":
+        method = (
+            "exact"
+            if n <= _EXACT_UP_TO or (limit is not None and need["approximate"] > limit)
+            else "approximate"
+        )
+    advice = (
+        f'method="exact" needs {need["exact"] / 1e6:.0f} MB.'
+        if method == "approximate"
+        else "Raise max_memory."
+    )
+    check_memory(need[method], limit, f"The {method} neighbour search of {n} rows", advice)
+    return method
+
+
+def _graph(
+    index: Indices,
+    distance: FloatArray,
+    method: str,
+    metric: str,
+    start: float,
+    seed: int | None = None,
+    recall: Recall | None = None,
+) -> Graph:
+    seconds = time.perf_counter() - start
+    origin = Origin(method, metric, index.shape[1], seed, recall, seconds)
+    return Graph.from_knn(index, distance, origin)
+
+
+def _check_parameters(k: int, method: str, recall: float) -> None:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise InvalidParameterError(f"n_neighbors must be a positive integer; got {k!r}.")
+    if method not in ("auto", "exact", "approximate"):
+        raise InvalidParameterError(f"method must be 'auto', 'exact' or 'approximate'; got {method!r}.")
+    if not 0 < recall <= 1:
+        raise InvalidParameterError(f"recall must lie in (0, 1]; got {recall!r}.")
+
+
+def _check_k(k: int, n: int) -> None:
+    if k >= n:
+        raise InvalidParameterError(
+            f"n_neighbors={k} needs at least {k + 1} rows; got {n}. Use n_neighbors of at most {n - 1}."
+        )
+
+
+def _warn_if_poor(recall: Recall) -> None:
+    if recall.high < _POOR_RECALL:
+        warnings.warn(
+            f"the approximate search found an estimated {recall.value:.0%} of the true neighbours (data of high "
+            'intrinsic dimension is hard to search). For all of them use method="exact".',
+            DataWarning,
+            stacklevel=3,
+        )
+
+
+def _quiet(steps: Iterable[Any], what: str) -> Iterable[Any]:
+    return steps
+
+
+def _progress(steps: Iterable[Any], what: str) -> Iterable[Any]:
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        print(f"winkel: {what}", file=sys.stderr)
+        return steps
+    bar: Iterable[Any] = tqdm(steps, desc=what, leave=False)
+    return bar
