@@ -91,7 +91,7 @@ SOURCES: dict[str, tuple[Source, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Data as published: `X` in its own dtype, labels `y` where there are any, and the names that are known."""
+    """Data as published: `X` in its own dtype, labels `y` if there are any, and the names that are known."""
 
     X: Matrix
     y: NDArray[Any] | None
@@ -230,7 +230,7 @@ def _build_glove(size: str) -> Any:
 
 
 def load_analogies() -> Dataset:
-    """Analogy questions (Mikolov et al. 2013): a row has four words, "a is to b as c is to d"; y is the section.
+    """Analogy questions (Mikolov et al. 2013): four words a row, "a is to b as c is to d"; y is the section.
 
     `extras["semantic"]` marks the questions of the first five sections; the others are about grammar.
     """

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
-from .files import MissingFileError
+from .files import MissingFileError, opened
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
@@ -84,8 +84,7 @@ def arrays(
         return load_arrays(path)
     if build is None:
         raise MissingFileError(
-            f"{filename} is prepared data without a stable public download. Put the file into a folder and "
-            f"set the environment variable WINKEL_DATA to it ({_looked()})."
+            f"{filename} is prepared data without a stable public download. {_advice(filename)}"
         )
     built = build([download(source, wanted=filename) for source in sources])
     with atomic_write(cache_folder() / filename) as stream:
@@ -96,7 +95,7 @@ def arrays(
 def load_arrays(path: Path) -> Arrays:
     """All arrays of an .npz file; never unpickled."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with opened(path) as archive:
             return {name: archive[name] for name in archive.files}
     except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
         raise InvalidInputError(f"{str(path)!r} is damaged ({error}). Delete it and get it again.") from error
@@ -115,10 +114,13 @@ def download(source: Source, wanted: str) -> Path:
         with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, atomic_write(path) as stream:
             _receive(answer, stream, source)
     except (urllib.error.URLError, HTTPException, OSError) as error:
-        reason = error if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
+        reason = getattr(error, "reason", error)
+        if isinstance(error, urllib.error.HTTPError):
+            reason = str(error)
+            error.close()  # it holds the connection
         raise MissingFileError(
             f"Could not download {source.url} into {str(path.parent)!r}: {reason}. "
-            f"Try again when the network is there, or put {wanted} into a folder and set the environment variable WINKEL_DATA to it ({_looked()})."
+            f"Try again when the network is there. Or: {_advice(wanted)}"
         ) from error
     return path
 
@@ -173,7 +175,10 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
-def _looked() -> str:
+def _advice(filename: str) -> str:
     folder = data_folder()
     told = "not set" if folder is None else f"now {str(folder)!r}"
-    return f"WINKEL_DATA is {told}; the cache is {str(cache_folder())!r}"
+    return (
+        f"Put {filename} into a folder and set the environment variable WINKEL_DATA to that folder "
+        f"(it is {told}), or put it into the cache folder {str(cache_folder())!r}."
+    )

@@ -1,10 +1,11 @@
-"""Files as validated Tables: npy, npz (arrays or scipy.sparse), csv, tsv, parquet, h5ad. Nothing is unpickled."""
+"""Files as validated Tables: npy, npz, csv, tsv, parquet, h5ad. Nothing is ever unpickled."""
 
 from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def read(
     """The validated Table in a file; its suffix says the format.
 
     .npy             one matrix
-    .npz             the array `key`, else "X", else the only matrix; `label` and `id` name arrays of the file;
+    .npz             the array `key`, else "X", else the only matrix; `label` and `id` name arrays;
                      or a matrix written by scipy.sparse.save_npz
     .csv .tsv        numbers, with or without a header line, also compressed as .csv.gz or .tsv.gz;
                      columns of text must be named as `label` or `id`
@@ -64,15 +65,20 @@ def suffix_of(file: Path) -> str:
     return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
 
 
-def _load(file: Path) -> Any:
-    """The array or archive in a NumPy file, never unpickled."""
-    try:
-        return np.load(file, allow_pickle=False)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise InvalidInputError(
-            f"{str(file)!r} cannot be read as a NumPy file: {error}. "
-            f"Files that hold Python objects (dtype=object) are refused, because reading them could run code."
-        ) from error
+@contextmanager
+def opened(file: Path) -> Iterator[Any]:
+    """The array of an .npy file, or the archive of an .npz file; never unpickled, and closed at the end."""
+    with open(file, "rb") as stream:
+        try:
+            content = np.load(stream, allow_pickle=False)
+            if isinstance(content, np.ndarray) != (suffix_of(file) == ".npy"):
+                raise ValueError("its content does not fit its suffix")
+        except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+            raise InvalidInputError(
+                f"{str(file)!r} cannot be read as a NumPy file: {error}. "
+                f"Files that hold Python objects (dtype=object) are refused: reading them could run code."
+            ) from error
+        yield content
 
 
 def _no_names(columns: Columns, label: Pick, id: Pick, file: Path) -> None:
@@ -84,11 +90,12 @@ def _no_names(columns: Columns, label: Pick, id: Pick, file: Path) -> None:
 
 def _read_npy(file: Path, columns: Columns, label: Pick, id: Pick, key: str | None, min_rows: int) -> Table:
     _no_names(columns, label, id, file)
-    return as_table(_load(file), name=repr(file.name), min_rows=min_rows)
+    with opened(file) as content:
+        return as_table(content, name=repr(file.name), min_rows=min_rows)
 
 
 def _read_npz(file: Path, columns: Columns, label: Pick, id: Pick, key: str | None, min_rows: int) -> Table:
-    with _load(file) as archive:
+    with opened(file) as archive:
         if key is None and {"format", "shape", "data"} <= set(archive.files):
             _no_names(columns, label, id, file)
             return as_table(sp.load_npz(file), name=repr(file.name), min_rows=min_rows)

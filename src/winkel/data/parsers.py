@@ -186,9 +186,13 @@ def build_salinas_a(paths: Sequence[Path]) -> Arrays:
 def _mat_array(path: Path, n_dims: int) -> NDArray[Any]:
     """The only array of that many dimensions in a MATLAB file."""
     from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
 
     with _reading(path, "a MATLAB file"):
-        content = loadmat(path)
+        try:
+            content = loadmat(path)
+        except MatReadError as error:
+            raise ValueError(str(error)) from error
         found = [a for name, a in content.items() if not name.startswith("__") and np.ndim(a) == n_dims]
         if len(found) != 1:
             raise ValueError(f"it has {len(found)} arrays of {n_dims} dimensions")

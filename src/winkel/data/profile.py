@@ -87,7 +87,7 @@ def _profile_sparse(X: Matrix) -> Profile:
         X = X.copy()
         X.eliminate_zeros()
     per_column = np.bincount(X.indices, minlength=m)
-    first = np.asarray(X[[0]].todense()).ravel() if n else np.zeros(m)
+    first = X[[0]].toarray().ravel() if n else np.zeros(m)
     differs = np.bincount(X.indices[X.data != first[X.indices]], minlength=m)
     constant = (per_column == 0) | ((per_column == n) & (differs == 0))
     per_row = np.diff(X.indptr)
