@@ -57,7 +57,8 @@ class Random {
   uint64_t stream_;
 };
 
-// A fast 64-bit mix for priorities in inner loops, where Philox's quality is not needed (splitmix64's finaliser).
+// A fast 64-bit mix for priorities in inner loops, where Philox's quality is not needed (splitmix64's
+// finaliser).
 inline uint64_t mix64(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
