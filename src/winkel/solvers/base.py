@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidParameterError
 from ..typing import FloatArray
 
+_COLUMNS = ("iteration", "objective", "residual", "seconds")
 STATUS_WORDS = ("converged", "max_iter", "time_limit", "interrupted", "stopped", "failed")
 
 
@@ -104,8 +105,12 @@ class History(Mapping[str, NDArray[Any]]):
         for name, column in self.columns.items():
             frozen[name] = np.array(column)
             frozen[name].flags.writeable = False
-        if len({column.shape for column in frozen.values()}) > 1:
-            raise InvalidParameterError("The columns of a History must have the same length.")
+        if not {*_COLUMNS} <= frozen.keys() or {c.shape for c in frozen.values()} != {
+            (len(frozen["iteration"]),)
+        }:
+            raise InvalidParameterError(
+                f"A History needs columns of the same length, among them {', '.join(_COLUMNS)}."
+            )
         object.__setattr__(self, "columns", MappingProxyType(frozen))
 
     @property
@@ -162,7 +167,7 @@ class Recorder:
     def restored(cls, history: History) -> Recorder:
         """A recorder that goes on where `history` ends."""
         recorder = cls()
-        extra = [name for name in history if name not in ("iteration", "objective", "residual", "seconds")]
+        extra = [name for name in history if name not in _COLUMNS]
         for row in range(history.n_rows):
             recorder._rows.append(
                 (

@@ -52,15 +52,19 @@ class Checkpoint:
         """The mark, history and seconds of the file, once it is known to belong to this run."""
         archive = read_archive(self.path, kind=KIND)
         meta = archive.meta
+        if not isinstance(meta.get("identity"), dict):
+            raise ModelFileError(
+                f"The checkpoint {str(self.path)!r} has no identity: which run it is of is unknown."
+            )
+        self._check_identity(meta["identity"])
         try:
-            self._check_identity(meta["identity"])
             history = History(unpack(meta["history"], archive.arrays))
             state = state_type(**unpack(meta["state"], archive.arrays))
             best = state_type(**unpack(meta["best"], archive.arrays))
             frames = unpack(meta["frames"], archive.arrays)
             mark = Mark(state, best, history.n_rows, frames, int(meta["stride"]))
             return mark, history, float(meta["seconds"])
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(
                 f"The checkpoint {str(self.path)!r} does not hold what this version of the solver needs "
                 f"({error}). Delete it, or run without resume."

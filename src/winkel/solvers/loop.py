@@ -189,15 +189,15 @@ class _Loop(Generic[AnyProblem, StateT]):
             return status
         if stop:
             return Status("stopped", f"A callback stopped the run after iteration {state.iteration}.")
+        if state.iteration >= self._max_iter:
+            reached = "" if math.isnan(state.residual) else f" with residual {state.residual:.3g}"
+            return Status("max_iter", f"All max_iter={self._max_iter} iterations were made{reached}.")
         spent = time.perf_counter() - self._started
         if self._time_limit is not None and spent >= self._time_limit:
             return Status(
                 "time_limit",
                 f"The time limit of {self._time_limit:g} s was reached after {state.iteration} iterations.",
             )
-        if state.iteration >= self._max_iter:
-            reached = "" if math.isnan(state.residual) else f" with residual {state.residual:.3g}"
-            return Status("max_iter", f"All max_iter={self._max_iter} iterations were made{reached}.")
         return None
 
     def _advance(self) -> Status | None:

@@ -184,6 +184,7 @@ def _numbers(info: IterationInfo) -> str:
 class _Bar(Listener):
     def __init__(self, make: Callable[..., Any]) -> None:
         self._make = make
+        self._bar: Any = None
 
     def open(self, name: str, iteration: int, max_iter: int) -> None:
         self._bar = self._make(total=max_iter, initial=iteration, desc=name, unit="it", dynamic_ncols=True)
@@ -194,6 +195,8 @@ class _Bar(Listener):
         return False
 
     def close(self, status: Status | None) -> None:
+        if self._bar is None:
+            return
         if status is not None:
             self._bar.set_postfix_str(status.word)
         self._bar.close()
@@ -202,9 +205,12 @@ class _Bar(Listener):
 class _Lines(Listener):
     """A line on standard error after the first iteration, every few seconds, and at the end."""
 
+    def __init__(self) -> None:
+        self._name = "solver"
+        self._last = float("-inf")
+
     def open(self, name: str, iteration: int, max_iter: int) -> None:
         self._name = name
-        self._last = float("-inf")
 
     def end(self, info: IterationInfo) -> bool:
         now = time.monotonic()

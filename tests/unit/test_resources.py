@@ -1,0 +1,75 @@
+"""How n_jobs, random_state and max_memory are read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from winkel.errors import InvalidParameterError, MemoryLimitError
+from winkel.resources import check_memory, format_memory, parse_memory, resolve_n_jobs, resolve_seed
+
+
+def test_n_jobs_counts_forward_and_back_from_all_cores():
+    every = resolve_n_jobs(None)
+    assert every >= 1
+    assert resolve_n_jobs(-1) == every
+    assert resolve_n_jobs(-2) == max(1, every - 1)
+    assert resolve_n_jobs(-10_000) == 1
+    assert resolve_n_jobs(np.int64(3)) == 3
+
+
+@pytest.mark.parametrize("n_jobs", [0, True, 1.5, "2"])
+def test_n_jobs_of_another_kind_is_refused(n_jobs):
+    with pytest.raises(InvalidParameterError, match="n_jobs"):
+        resolve_n_jobs(n_jobs)
+
+
+def test_an_integer_seed_is_itself():
+    assert resolve_seed(0) == 0
+    assert resolve_seed(np.uint64(2**64 - 1)) == 2**64 - 1
+
+
+def test_a_generator_gives_the_next_seed():
+    assert resolve_seed(np.random.default_rng(1)) == resolve_seed(np.random.default_rng(1))
+    generator = np.random.default_rng(1)
+    assert resolve_seed(generator) != resolve_seed(generator)
+    assert resolve_seed(np.random.RandomState(1)) == resolve_seed(np.random.RandomState(1))
+
+
+def test_no_seed_is_a_fresh_one():
+    assert resolve_seed(None) != resolve_seed(None)
+    assert 0 <= resolve_seed(None) < 2**63
+
+
+@pytest.mark.parametrize("random_state", [-1, 2**64, 1.0, True, "1"])
+def test_a_seed_of_another_kind_is_refused(random_state):
+    with pytest.raises(InvalidParameterError, match="random_state"):
+        resolve_seed(random_state)
+
+
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [(None, None), (1000, 1000), ("4GB", 4 * 10**9), (" 1.5 kib ", 1536), ("512 MiB", 512 * 2**20), ("7", 7)],
+)
+def test_memory_is_read_as_people_write_it(given, size):
+    assert parse_memory(given) == size
+
+
+@pytest.mark.parametrize("given", ["4 apples", "", "-1GB", 0, -5, True, [1]])
+def test_memory_that_means_nothing_is_refused(given):
+    with pytest.raises(InvalidParameterError, match="max_memory"):
+        parse_memory(given)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 KB"), (2.5e9, "2.5 GB"), (3e15, "3000.0 TB")]
+)
+def test_memory_is_written_as_people_say_it(size, text):
+    assert format_memory(size) == text
+
+
+def test_work_beyond_the_limit_is_refused_with_both_sizes():
+    check_memory(10**9, None, "The work", "")
+    check_memory(1000, 1000, "The work", "")
+    with pytest.raises(MemoryLimitError, match=r"The work is forecast to need 2\.0 GB.*1\.0 MB.*Use less"):
+        check_memory(2 * 10**9, 10**6, "The work", "Use less.")
