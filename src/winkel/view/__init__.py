@@ -1,1 +1,5 @@
-"""."""
+"""What a person sees: pictures of maps. Needs matplotlib, which is imported only here and only when used."""
+
+from .plots import plot
+
+__all__ = ["plot"]
