@@ -9,8 +9,19 @@
 """
 
 from .graph import Graph
+from .laplacian import laplacian
 from .origin import Origin, Recall
 from .paths import path_distances, shortest_paths
 from .reachability import neighborhood_graph
+from .spectral import spectral_embedding
 
-__all__ = ["Graph", "Origin", "Recall", "neighborhood_graph", "path_distances", "shortest_paths"]
+__all__ = [
+    "Graph",
+    "Origin",
+    "Recall",
+    "laplacian",
+    "neighborhood_graph",
+    "path_distances",
+    "shortest_paths",
+    "spectral_embedding",
+]
