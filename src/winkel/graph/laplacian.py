@@ -14,9 +14,10 @@ def require_nonnegative_weights(graph: Graph, purpose: str) -> None:
     """Raise when an edge has a negative weight."""
     if graph.n_edges and graph.weights.min() < 0:
         below = np.flatnonzero(graph.weights < 0)
+        edge = tuple(graph.edges[below[0]].tolist())
         raise InvalidInputError(
-            f"{purpose} needs weights that are not negative; {len(below)} of {graph.n_edges} are, first "
-            f"{graph.weights[below[0]]} on edge {tuple(graph.edges[below[0]].tolist())}. Leave those edges out: "
+            f"{purpose} needs weights that are not negative; {len(below)} of {graph.n_edges} are, "
+            f"first {graph.weights[below[0]]} on edge {edge}. Leave those edges out: "
             "keep = g.weights > 0; Graph.from_edges(g.edges[keep], g.weights[keep], n=g.n)."
         )
 
