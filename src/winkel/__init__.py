@@ -20,6 +20,7 @@ _NAMES = {
     "Embedding": "embedding",
     "Graph": "graph",
     "load": "embedding",
+    "plot": "view",
 }
 
 __all__ = ["__version__", *_MODULES, *_NAMES]

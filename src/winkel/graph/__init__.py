@@ -2,7 +2,7 @@
 
 `Graph` is the immutable result that the later stages read; everything else here makes one or reads one.
 
-    knn lists ─┐                         ┌─ components, minimum_spanning_tree
+    X ── knn ──┐                         ┌─ components, minimum_spanning_tree
     edges      ├─> Graph ── C++ rows ──> ├─ neighborhood_graph (mutual reachability, LVM eqs 22–24)
     matrices  ─┘                         ├─ shortest_paths, path_distances
                                          └─ laplacian, spectral_embedding
@@ -10,9 +10,11 @@
 
 from .graph import Graph
 from .knn import knn, knn_query
+from .laplacian import laplacian
 from .origin import Origin, Recall
 from .paths import path_distances, shortest_paths
 from .reachability import neighborhood_graph
+from .spectral import spectral_embedding
 
 __all__ = [
     "Graph",
@@ -20,7 +22,9 @@ __all__ = [
     "Recall",
     "knn",
     "knn_query",
+    "laplacian",
     "neighborhood_graph",
     "path_distances",
     "shortest_paths",
+    "spectral_embedding",
 ]

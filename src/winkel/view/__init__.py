@@ -1,5 +1,5 @@
 """What a person sees: pictures of maps. Needs matplotlib, which is imported only here and only when used."""
 
-from .plots import plot
+from .plots import plot, plot_maps
 
-__all__ = ["plot"]
+__all__ = ["plot", "plot_maps"]

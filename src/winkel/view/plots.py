@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,27 @@ def plot(
     if path is not None:
         save_figure(ax.figure, path)
     return ax
+
+
+def plot_maps(
+    maps: Mapping[str, ArrayLike | Any], *, labels: ArrayLike | None = None, path: str | Path | None = None
+) -> Any:
+    """The matplotlib figure with several maps of the same data side by side."""
+    plt = _pyplot()
+    columns = min(3, len(maps))
+    rows = -(-len(maps) // columns)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(5.2 * columns + 0.8, 5.0 * rows), layout="constrained", squeeze=False
+    )
+    for ax in axes.ravel()[len(maps) :]:
+        ax.set_visible(False)
+    for ax, (name, Y) in zip(axes.ravel(), maps.items()):
+        plot(Y, labels=labels, title=name, ax=ax)
+        if ax is not axes[0, columns - 1] and (legend := ax.get_legend()):
+            legend.remove()  # one is enough
+    if path is not None:
+        save_figure(figure, path)
+    return figure
 
 
 def save_figure(figure: Any, path: str | Path) -> None:
