@@ -43,5 +43,10 @@ stubs: core
 	PYTHONPATH=src $(DEV)/python -m nanobind.stubgen -q -m winkel._core -o src/winkel/_core.pyi
 	$(DEV)/ruff format -q --no-force-exclude src/winkel/_core.pyi
 
+format:
+	$(DEV)/ruff check --fix -q src tests benchmarks examples
+	$(DEV)/ruff format -q src tests benchmarks examples
+	$(DEV)/clang-format -i $$(find cpp -name '*.?pp')
+
 clean:
 	rm -rf build $(VENV)
