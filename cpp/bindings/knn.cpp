@@ -27,7 +27,7 @@ Neighbors32 to_arrays(const BoundedLists& lists, int64_t n_rows, int64_t n_point
   auto [distance, dist] = new_array<Out2<float>, float>({static_cast<size_t>(n_rows), width});
   for (int64_t i = 0; i < n_rows; ++i) {
     for (size_t s = 0; s < width; ++s) {
-      const uint64_t key = lists.row(i)[s];
+      const int64_t key = lists.row(i)[s];
       const bool empty = key == BoundedLists::kEmpty;
       idx[static_cast<size_t>(i) * width + s] = empty ? -1 : NeighborKey::index(key, own ? i : -1, n_points);
       dist[static_cast<size_t>(i) * width + s] =
@@ -307,7 +307,8 @@ void bind_knn(nb::module_& m) {
         nb::gil_scoped_release release;
         const int64_t n_features = static_cast<int64_t>(x.shape(1));
         parallel_blocks(rows_in(x), 256, threads, [&](int64_t lo, int64_t hi) {
-          project_block(x.data() + lo * n_features, hi - lo, n_features, directions.data(), out + lo * kProjected);
+          project_block(x.data() + lo * n_features, hi - lo, n_features, directions.data(),
+                        out + lo * kProjected);
         });
         return array;
       },

@@ -1,5 +1,6 @@
-// For each of n rows the `width` smallest of all keys ever offered, without repeats. What a row holds in the
-// end depends only on the set of keys offered, not on their order, so threads may offer as they please.
+// For each of n rows the `width` smallest of all (non-negative) keys ever offered, without repeats. What a
+// row holds in the end depends only on the set of keys offered, not on their order, so threads may offer as
+// they please.
 #pragma once
 
 #include <atomic>
@@ -9,17 +10,26 @@
 #include <memory>
 #include <vector>
 
+#include "parallel.hpp"
+
 namespace winkel {
+
+// How many of the sorted keys are at most `key`: counting all of them beats a search that branches.
+WINKEL_CLONES inline int count_up_to(const int64_t* keys, int width, int64_t key) {
+  int count = 0;
+  for (int s = 0; s < width; ++s) count += keys[s] <= key;
+  return count;
+}
 
 class BoundedLists {
  public:
-  static constexpr uint64_t kEmpty = std::numeric_limits<uint64_t>::max();
+  static constexpr int64_t kEmpty = std::numeric_limits<int64_t>::max();  // after every key
 
   BoundedLists(int64_t n, int width)
       : n_(n),
         width_(width),
         keys_(static_cast<size_t>(n) * static_cast<size_t>(width), kEmpty),
-        last_(new std::atomic<uint64_t>[static_cast<size_t>(n)]),
+        last_(new std::atomic<int64_t>[static_cast<size_t>(n)]),
         locks_(new std::atomic_flag[static_cast<size_t>(n)]) {
     clear();
   }
@@ -33,23 +43,22 @@ class BoundedLists {
   }
 
   int width() const { return width_; }
-  uint64_t* row(int64_t i) { return keys_.data() + i * width_; }
-  const uint64_t* row(int64_t i) const { return keys_.data() + i * width_; }
-  uint64_t last(int64_t i) const { return last_[i].load(std::memory_order_relaxed); }
+  int64_t* row(int64_t i) { return keys_.data() + i * width_; }
+  const int64_t* row(int64_t i) const { return keys_.data() + i * width_; }
+  int64_t last(int64_t i) const { return last_[i].load(std::memory_order_relaxed); }
 
   // Offers `key`; bits of `ignore` do not tell two keys apart. True if it was taken.
-  bool offer(int64_t i, uint64_t key, uint64_t ignore = 0) {
+  bool offer(int64_t i, int64_t key, int64_t ignore = 0) {
     if (key >= last(i)) return false;
     while (locks_[i].test_and_set(std::memory_order_acquire)) {
     }
-    uint64_t* r = row(i);
-    int at = width_;
-    while (at > 0 && r[at - 1] > key) --at;
+    int64_t* r = row(i);
+    const int at = count_up_to(r, width_, key);
     const bool repeat = (at > 0 && (r[at - 1] | ignore) == (key | ignore)) ||
                         (at < width_ && (r[at] | ignore) == (key | ignore));
     const bool taken = at < width_ && !repeat;
     if (taken) {
-      std::memmove(r + at + 1, r + at, static_cast<size_t>(width_ - at - 1) * sizeof(uint64_t));
+      std::memmove(r + at + 1, r + at, static_cast<size_t>(width_ - at - 1) * sizeof(int64_t));
       r[at] = key;
       last_[i].store(r[width_ - 1], std::memory_order_relaxed);
     }
@@ -60,32 +69,32 @@ class BoundedLists {
  private:
   int64_t n_;
   int width_;
-  std::vector<uint64_t> keys_;
-  std::unique_ptr<std::atomic<uint64_t>[]> last_;
+  std::vector<int64_t> keys_;
+  std::unique_ptr<std::atomic<int64_t>[]> last_;
   std::unique_ptr<std::atomic_flag[]> locks_;
 };
 
 // Neighbour keys order by distance, ties by cyclic index distance (j - i mod n): rows that are all equal then
 // get different neighbours instead of all the same first few. The lowest bit marks a neighbour as new.
 struct NeighborKey {
-  static constexpr uint64_t kNew = 1;
+  static constexpr int64_t kNew = 1;
 
-  static uint64_t make(float distance, int64_t i, int64_t j, int64_t n) {
+  static int64_t make(float distance, int64_t i, int64_t j, int64_t n) {
     const float d = distance > 0.0f ? distance : 0.0f;
     uint32_t bits;
     std::memcpy(&bits, &d, sizeof bits);
-    const uint64_t offset = static_cast<uint64_t>(j > i ? j - i : j - i + n);
-    return (static_cast<uint64_t>(bits) << 33) | (offset << 1) | kNew;
+    const int64_t offset = j > i ? j - i : j - i + n;
+    return (static_cast<int64_t>(bits) << 32) | (offset << 1) | kNew;  // 31 bits each: no sign, n < 2^31
   }
-  static float distance(uint64_t key) {
+  static float distance(int64_t key) {
     if (key == BoundedLists::kEmpty) return std::numeric_limits<float>::max();
-    const uint32_t bits = static_cast<uint32_t>(key >> 33);
+    const uint32_t bits = static_cast<uint32_t>(key >> 32);
     float d;
     std::memcpy(&d, &bits, sizeof d);
     return d;
   }
-  static int32_t index(uint64_t key, int64_t i, int64_t n) {
-    const int64_t j = i + static_cast<int64_t>((key >> 1) & 0xffffffffu);
+  static int32_t index(int64_t key, int64_t i, int64_t n) {
+    const int64_t j = i + ((key >> 1) & 0x7fffffff);
     return static_cast<int32_t>(j >= n ? j - n : j);
   }
 };

@@ -69,7 +69,7 @@ class NeighborDescent {
   void peek(int64_t r, int32_t* index) const {
     const int64_t i = place_[static_cast<size_t>(r)];
     for (int s = 0; s < lists_.width(); ++s) {
-      const uint64_t key = lists_.row(i)[s];
+      const int64_t key = lists_.row(i)[s];
       index[s] =
           key == BoundedLists::kEmpty ? -1 : order_[static_cast<size_t>(NeighborKey::index(key, i, x_.n))];
     }
@@ -105,35 +105,34 @@ class NeighborDescent {
     const uint64_t salt = mix64(seed_ + 0x9E3779B97F4A7C15ull * ++n_rounds_);
     parallel_blocks(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
       for (int64_t i = lo; i < hi; ++i) {
-        const uint64_t* keys = lists_.row(i);
+        const int64_t* keys = lists_.row(i);
         for (int s = 0; s < lists_.width() && keys[s] != BoundedLists::kEmpty; ++s) {
           const int64_t j = NeighborKey::index(keys[s], i, x_.n);
           BoundedLists& to = (keys[s] & NeighborKey::kNew) ? new_ : old_;
-          const uint64_t priority = pair_priority(salt, i, j);
-          to.offer(i, priority | static_cast<uint64_t>(j));
-          to.offer(j, priority | static_cast<uint64_t>(i));
+          const int64_t priority = pair_priority(salt, i, j);
+          to.offer(i, priority | j);
+          to.offer(j, priority | i);
         }
       }
     });
     parallel_blocks(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
       for (int64_t i = lo; i < hi; ++i) {
-        uint64_t* keys = lists_.row(i);
+        int64_t* keys = lists_.row(i);
         for (int s = 0; s < lists_.width() && keys[s] != BoundedLists::kEmpty; ++s) {
           if (!(keys[s] & NeighborKey::kNew)) continue;
           const int64_t j = NeighborKey::index(keys[s], i, x_.n);
-          if ((pair_priority(salt, i, j) | static_cast<uint64_t>(j)) <= new_.last(i))
-            keys[s] &= ~NeighborKey::kNew;
+          if ((pair_priority(salt, i, j) | j) <= new_.last(i)) keys[s] &= ~NeighborKey::kNew;
         }
       }
     });
   }
 
-  static uint64_t pair_priority(uint64_t salt, int64_t i, int64_t j) {
+  static int64_t pair_priority(uint64_t salt, int64_t i, int64_t j) {
     const uint64_t a = static_cast<uint64_t>(std::min(i, j)), b = static_cast<uint64_t>(std::max(i, j));
-    return mix64(salt ^ ((a << 32) | b)) & 0xffffffff00000000ull;
+    return static_cast<int64_t>((mix64(salt ^ ((a << 32) | b)) >> 33) << 32);
   }
 
-  int unpack(const uint64_t* keys, int32_t* ids) const {
+  int unpack(const int64_t* keys, int32_t* ids) const {
     int count = 0;
     for (; count < new_.width() && keys[count] != BoundedLists::kEmpty; ++count)
       ids[count] = static_cast<int32_t>(keys[count] & 0xffffffffu);
