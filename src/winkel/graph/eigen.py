@@ -220,6 +220,7 @@ def _lanczos(problem: Laplacian, block: Matrix, wanted: int, tol: float, max_ite
         if pairs.converged or found.shape[1] < wanted:
             break
         start = pairs.vectors[:, :wanted].sum(axis=1)
+    accuracy = max(1e-2 * accuracy, 4 * _EPS)
     for again in range(1, wanted + 1):
         known = pairs.vectors[:, :wanted]
         extra = _arpack(

@@ -106,8 +106,8 @@ class Graph:
         """The neighbour graph of n × k lists, nearest first, without the row itself.
 
         A row with fewer than k neighbours ends in index −1 and distance inf. An edge listed both ways has the
-        smaller of the two distances. `copy=False` keeps the arrays themselves if their types fit; they must not
-        be changed afterwards.
+        smaller of the two distances. `copy=False` keeps the arrays themselves if their types fit; they must
+        not be changed afterwards.
         """
         idx, far = check_neighbor_lists(indices, distances, copy)
         return cls._make(len(idx), (idx, far), origin or Origin("knn", n_neighbors=idx.shape[1]))

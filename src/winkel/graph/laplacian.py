@@ -23,7 +23,10 @@ def require_nonnegative_weights(graph: Graph, purpose: str) -> None:
 
 
 def laplacian_parts(graph: Graph, normalized: bool) -> tuple[sp.csr_array, NDArray[np.float64]]:
-    """W and d of the Laplacian diag(d) − W, in double precision; W has no stored zeros."""
+    """W of the Laplacian diag(d) − W, without stored zeros, and the weighted degrees, in double precision.
+
+    d is the weighted degree, or, if normalized, 1 where there is an edge.
+    """
     weights = graph.adjacency.astype(np.float64)
     weights.eliminate_zeros()
     degree = np.asarray(weights.sum(axis=1), np.float64)
@@ -32,7 +35,7 @@ def laplacian_parts(graph: Graph, normalized: bool) -> tuple[sp.csr_array, NDArr
     root = np.sqrt(degree)
     scale = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
     weights.data *= np.repeat(scale, np.diff(weights.indptr)) * scale[weights.indices]
-    return weights, (degree > 0).astype(np.float64)
+    return weights, degree
 
 
 def laplacian(graph: Graph, normalized: bool = False) -> sp.csr_array:
@@ -42,4 +45,5 @@ def laplacian(graph: Graph, normalized: bool = False) -> sp.csr_array:
     """
     require_nonnegative_weights(graph, "the Laplacian")
     weights, degree = laplacian_parts(graph, normalized)
-    return sp.csr_array(sp.diags_array(degree) - weights)
+    diagonal = (degree > 0).astype(np.float64) if normalized else degree
+    return sp.csr_array(sp.diags_array(diagonal) - weights)

@@ -99,10 +99,9 @@ def spectral_embedding(
     _check(graph, n_components, tol, max_iter, solver)
     seed, jobs = resolve_seed(random_state), resolve_n_jobs(n_jobs)
     order, starts = _blocks(graph)
-    weights, _ = laplacian_parts(graph, normalized)
-    degree = np.asarray(graph.adjacency.sum(axis=1), np.float64)[order]
+    weights, degree = laplacian_parts(graph, normalized)
     if len(starts) > 2:
-        weights = sp.csr_array(weights[order][:, order])
+        weights, degree = sp.csr_array(weights[order][:, order]), degree[order]
     Y = np.zeros((graph.n, n_components))
     worst = 0.0
     # One thread of linear algebra: its sums must not depend on how many there are.
