@@ -43,5 +43,10 @@ stubs: core
 	PYTHONPATH=src $(DEV)/python -m nanobind.stubgen -q -m winkel._core -o src/winkel/_core.pyi
 	$(DEV)/ruff format -q src/winkel/_core.pyi
 
+# Side by side with peers, which get an environment of their own; see benchmarks/README.md.
+BENCH ?= neighbors --quick
+bench: $(VENV)/.demo
+	$(BIN)/python benchmarks/run.py $(BENCH)
+
 clean:
 	rm -rf build $(VENV)
