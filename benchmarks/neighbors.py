@@ -58,7 +58,7 @@ ENTRY = Entry(
         "first call; the second call is in the same process.",
         f"Recall: share of the true k nearest on {SAMPLE} sampled rows against brute force in float64, "
         "ties counted. Distance error: largest error of a reported distance over the mean distance. "
-        "`pynndescent 60` is its setting inside UMAP (`max_candidates=60`). hnswlib: M=16, "
+        "`pynndescent 60` has `max_candidates=60`, as UMAP and PyMDE set it. hnswlib: M=16, "
         "ef_construction=200; compare the fastest that reaches 0.99.",
     ),
 )

@@ -69,7 +69,7 @@ def pynndescent(task: Task) -> Call:
 
 
 def pynndescent_60(task: Task) -> Call:
-    """The setting in which UMAP and older PyMDE call pynndescent: slower, higher recall."""
+    """With the max_candidates that UMAP and PyMDE give pynndescent; UMAP also sets trees and iterations."""
     return _pynndescent(task, 60)
 
 
