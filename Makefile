@@ -48,5 +48,10 @@ format:
 	$(DEV)/ruff format -q src tests benchmarks examples
 	$(DEV)/clang-format -i $$(find cpp -name '*.?pp')
 
+# Side by side with peers, which get an environment of their own; see benchmarks/README.md.
+BENCH ?= neighbors --quick
+bench: $(VENV)/.demo
+	$(BIN)/python benchmarks/run.py $(BENCH)
+
 clean:
 	rm -rf build $(VENV)

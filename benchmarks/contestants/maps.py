@@ -1,0 +1,87 @@
+"""Contestants of the entry "maps": whole pipelines from the data to a map of two dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from . import Task
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Arrays = dict[str, np.ndarray]
+    Call = Callable[[np.ndarray], Arrays]
+
+
+def winkel_mde(task: Task) -> Call:
+    import winkel as wk
+
+    MDE = wk.MDE
+
+    def call(X: np.ndarray) -> Arrays:
+        mde = MDE(n_components=2, n_neighbors=task.n_neighbors, n_jobs=task.threads, random_state=task.seed)
+        return {"Y": mde.fit_transform(X)}
+
+    return call
+
+
+def pymde(task: Task) -> Call:
+    import pymde as library
+    import torch
+
+    torch.set_num_threads(task.threads)
+
+    def call(X: np.ndarray) -> Arrays:
+        library.seed(task.seed)
+        problem = library.preserve_neighbors(X, embedding_dim=2, n_neighbors=task.n_neighbors)
+        return {"Y": problem.embed().numpy()}
+
+    return call
+
+
+def _umap(task: Task, seed: int | None) -> Call:
+    from umap import UMAP
+
+    def call(X: np.ndarray) -> Arrays:
+        n_jobs = task.threads if seed is None else 1  # UMAP itself falls back to one thread, with a warning
+        return {"Y": UMAP(n_neighbors=task.n_neighbors, n_jobs=n_jobs, random_state=seed).fit_transform(X)}
+
+    return call
+
+
+def umap(task: Task) -> Call:
+    """Without a seed: the only way in which UMAP uses more than one thread."""
+    return _umap(task, None)
+
+
+def umap_seeded(task: Task) -> Call:
+    return _umap(task, task.seed)
+
+
+def _pacmap(seed: int | None) -> Call:
+    from pacmap import PaCMAP
+
+    def call(X: np.ndarray) -> Arrays:
+        return {"Y": PaCMAP(n_components=2, random_state=seed).fit_transform(X)}
+
+    return call
+
+
+def pacmap(task: Task) -> Call:
+    """Without a seed PaCMAP also searches neighbours on all threads; the rest is threaded either way."""
+    return _pacmap(None)
+
+
+def pacmap_seeded(task: Task) -> Call:
+    return _pacmap(task.seed)
+
+
+def opentsne(task: Task) -> Call:
+    import numpy as np
+    from openTSNE import TSNE
+
+    def call(X: np.ndarray) -> Arrays:
+        return {"Y": np.asarray(TSNE(n_jobs=task.threads, random_state=task.seed).fit(X))}
+
+    return call

@@ -1,0 +1,55 @@
+"""The entry "maps": whole pipelines from the data to a map."""
+
+from __future__ import annotations
+
+from . import quality
+from .contestants import Task
+from .datasets import MNIST_50, MNIST_784, Dataset
+from .harness import Arrays, Contestant, Entry
+from .truth import nearest
+
+SAMPLE = 5000  # rows on which trustworthiness and recall are measured
+
+
+def score(dataset: Dataset, task: Task, arrays: Arrays) -> dict[str, float]:
+    """Trustworthiness, recall of the data's neighbours and, where there are labels, 10-NN accuracy."""
+    Y, k = arrays["Y"], task.n_neighbors
+    rows, lists, _ = nearest(dataset, k, SAMPLE)
+    found = {
+        "trustworthiness": quality.trustworthiness(dataset.load(), Y, rows, k),
+        "neighbour recall": quality.map_recall(lists, Y, rows),
+    }
+    labels = dataset.labels()
+    if labels is not None:
+        found["10-NN accuracy"] = quality.label_accuracy(Y, labels, quality.n_train(len(Y)))
+    return found
+
+
+ENTRY = Entry(
+    name="maps",
+    title="Whole maps, side by side",
+    contestants=(
+        Contestant("winkel MDE", "maps:winkel_mde", ("winkel", "numpy"), "winkel"),
+        Contestant("pymde", "maps:pymde", ("pymde", "torch", "numpy")),
+        Contestant("umap", "maps:umap", ("umap-learn", "pynndescent", "numba", "numpy")),
+        Contestant("umap seeded", "maps:umap_seeded", ("umap-learn", "pynndescent", "numba", "numpy")),
+        Contestant("pacmap", "maps:pacmap", ("pacmap", "faiss-cpu", "numba", "numpy")),
+        Contestant("pacmap seeded", "maps:pacmap_seeded", ("pacmap", "faiss-cpu", "numba", "numpy")),
+        Contestant("openTSNE", "maps:opentsne", ("openTSNE", "numpy")),
+    ),
+    reference="winkel MDE",
+    timings=("first", "second"),
+    datasets=(MNIST_50, MNIST_784),
+    quick=("mnist50",),
+    score=score,
+    notes=(
+        "Time is that from the data in memory to the map of two dimensions. `× winkel` is the median over "
+        "the rounds of a contestant's time over winkel's in the same round: above 1, winkel is faster. "
+        "What is compiled or imported at first use is in the first call; the second call is in the same "
+        "process. UMAP uses more than one thread only without a seed, and PaCMAP searches neighbours on one "
+        "thread with a seed; both ways are shown.",
+        f"Trustworthiness and neighbour recall at k on {SAMPLE} sampled rows against all others; accuracy "
+        "of 10 map neighbours on the last seventh of the rows (MNIST's test rows), voted by the rows "
+        "before it.",
+    ),
+)
