@@ -34,6 +34,8 @@ std::pair<Array, T*> new_array(std::initializer_list<size_t> shape) {
   return {Array(data, shape.size(), shape.begin(), owner), data};
 }
 
+void bind_dense(nb::module_& m);
+void bind_pairs(nb::module_& m);
 void bind_rng(nb::module_& m);
 
 }  // namespace winkel
