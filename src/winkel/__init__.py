@@ -12,7 +12,15 @@ __version__ = "0.1.0"
 
 _MODULES = ("data", "datasets", "errors", "graph")
 _NAMES = {
+    "Anchored": "problem",
+    "Centered": "problem",
+    "Constraint": "problem",
     "Graph": "graph",
+    "Problem": "problem",
+    "Pulls": "problem",
+    "Standardized": "problem",
+    "losses": "problem",
+    "penalties": "problem",
 }
 
 __all__ = ["__version__", *_MODULES, *_NAMES]  # noqa: PLE0604

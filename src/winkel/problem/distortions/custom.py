@@ -59,10 +59,11 @@ def as_distortion(distortion: object) -> Distortion:
     """`distortion` as a Distortion: as it is, an object with `value` and `derivative`, or a function for autodiff."""
     if isinstance(distortion, Distortion):
         return distortion
-    if callable(getattr(distortion, "value", None)) and callable(getattr(distortion, "derivative", None)):
-        return Custom(distortion)
-    if callable(distortion) and not isinstance(distortion, type):
-        return Autodiff(distortion)
+    if not isinstance(distortion, type):
+        if callable(getattr(distortion, "value", None)) and callable(getattr(distortion, "derivative", None)):
+            return Custom(distortion)
+        if callable(distortion):
+            return Autodiff(distortion)
     raise InvalidParameterError(
         "distortion must be one of winkel.penalties or winkel.losses, an object with the methods value(d) and "
         f"derivative(d), or a function of a torch vector of distances; got {distortion!r}."
