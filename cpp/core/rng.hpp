@@ -31,7 +31,7 @@ class Random {
   // Uniform in [0, 1) with 53 bits.
   double uniform(uint64_t i) const { return to_unit(bits(i)); }
 
-  // Uniform in {0, ..., bound - 1} for bound < 2^53; the bias of at most bound / 2^53 is beyond measurement.
+  // Uniform in {0, ..., bound - 1} for bound <= 2^53; the bias of at most bound / 2^53 is beyond measurement.
   uint64_t below(uint64_t i, uint64_t bound) const {
     return static_cast<uint64_t>(uniform(i) * static_cast<double>(bound));
   }

@@ -15,10 +15,12 @@ _NAMES = {
     "Anchored": "problem",
     "Centered": "problem",
     "Constraint": "problem",
+    "Embedding": "embedding",
     "Graph": "graph",
     "Problem": "problem",
     "Pulls": "problem",
     "Standardized": "problem",
+    "load": "embedding",
     "losses": "problem",
     "penalties": "problem",
 }

@@ -222,4 +222,7 @@ def random_normal(
 def random_integers(
     seed: int, stream: int, start: int, n: int, bound: int
 ) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")]:
-    """Uniform draws in {0, ..., bound - 1}."""
+    """Uniform draws in {0, ..., bound - 1}; bound is at most 2**53."""
+
+def philox4x32(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
+    """The four words that Philox4x32-10 makes of a counter and a key."""

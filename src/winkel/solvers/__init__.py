@@ -1,1 +1,32 @@
-"""."""
+"""How a map is found: solvers that give init, step and done, and the one loop that drives them all.
+
+    Solver.init ──> state ──> Solver.step ──> state ──> ... ──> Run(state, history, status, frames)
+                       └── the loop between steps: history, progress, callbacks, limits, frames, checkpoint
+
+base.py      the contract (Solver, SolverState, Status) and what is written down (History, Frames)
+loop.py      run: the loop
+progress.py  what is shown and who is called between steps
+gradient.py  gradient descent with momentum, and Adam
+
+A solver knows only the problem it is given; nothing here knows a method or an estimator.
+"""
+
+from .base import Frames, History, Solver, SolverState, Status, digest
+from .gradient import Adam, GradientDescent
+from .loop import Run, run
+from .progress import IterationInfo, TaskCallbacks
+
+__all__ = [
+    "Adam",
+    "Frames",
+    "GradientDescent",
+    "History",
+    "IterationInfo",
+    "Run",
+    "Solver",
+    "SolverState",
+    "Status",
+    "TaskCallbacks",
+    "digest",
+    "run",
+]

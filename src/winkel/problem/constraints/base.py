@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ... import _core
+from ...random import Stream
 from ...typing import FloatArray
 
 
@@ -31,7 +32,7 @@ class Constraint(ABC):
 
 def random_normal(n: int, m: int, seed: int) -> FloatArray:
     """Standard normal positions, a pure function of its arguments."""
-    return np.asarray(_core.random_normal(seed, 0, 0, n * m)).reshape(n, m)
+    return Stream.named(seed, "constraint").normal((n, m))
 
 
 def centered(Y: FloatArray) -> FloatArray:

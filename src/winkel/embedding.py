@@ -1,0 +1,170 @@
+"""The frozen result of every method, its file, and `load`, which opens every file that winkel writes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import __version__
+from .data.archive import Archive, plain_json, read_archive, write_archive
+from .data.packing import Packer, unpack
+from .errors import InvalidInputError, ModelFileError
+from .solvers.base import Frames, History, Status
+from .typing import FloatArray
+
+KIND = "embedding"
+
+# What opens each kind of file. The names stand here, never in a file, so a file can choose among these and no
+# others; as text they let this layer name loaders of layers above it without importing them.
+_LOADERS = {
+    KIND: "winkel.embedding:from_archive",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Embedding:
+    """The map `Y` (n × m) that a method found, with what is needed to judge it and to find it again.
+
+    `blocks` holds further named arrays of the method beside Y, such as variances. `objective` and `residual`
+    are those of Y; `history` has them for every iteration. `settings` is JSON-able, and with `seed` repeats
+    the run. `graph` is the `winkel.graph.Graph` that was drawn, if there was one; `frames` are iterates kept
+    on the way. Arrays are read-only.
+    """
+
+    Y: FloatArray
+    objective: float
+    residual: float
+    history: History
+    status: Status
+    seed: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    blocks: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    graph: Any = None
+    frames: Frames | None = None
+    version: str = __version__
+
+    def __post_init__(self) -> None:
+        Y = _read_only(self.Y)
+        if Y.ndim != 2 or not np.issubdtype(Y.dtype, np.floating):
+            raise InvalidInputError(
+                f"Y must be a two-dimensional array of floats; got shape {Y.shape}, dtype {Y.dtype}."
+            )
+        blocks = {name: _read_only(block) for name, block in self.blocks.items()}
+        object.__setattr__(self, "Y", Y)
+        object.__setattr__(self, "objective", float(self.objective))
+        object.__setattr__(self, "residual", float(self.residual))
+        object.__setattr__(self, "blocks", MappingProxyType(blocks))
+        # Checked here, since a setting that cannot be saved should not come to light after the work.
+        object.__setattr__(self, "settings", MappingProxyType(plain_json(self.settings, "settings")))
+
+    def __repr__(self) -> str:
+        n, m = self.Y.shape
+        parts = [f"{n} × {m}", f"objective {self.objective:.6g}", self.status.word]
+        if self.blocks:
+            parts.append(f"blocks {', '.join(self.blocks)}")
+        return f"<Embedding {'; '.join(parts)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        values["settings"], values["blocks"] = dict(self.settings), dict(self.blocks)
+        return type(self), tuple(values.values())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write this embedding to one file, which `winkel.load` opens."""
+        meta, arrays = to_arrays(self)
+        write_archive(path, KIND, meta, arrays)
+
+
+def to_arrays(embedding: Embedding) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """An embedding as JSON values and arrays, for its own file or as part of another one."""
+    packer = Packer()
+    meta: dict[str, Any] = {
+        "Y": packer.pack(embedding.Y, "Y"),
+        "objective": embedding.objective,
+        "residual": embedding.residual,
+        "history": packer.pack(dict(embedding.history), "history"),
+        "status": [embedding.status.word, embedding.status.sentence],
+        "seed": embedding.seed,
+        "settings": dict(embedding.settings),
+        "blocks": packer.pack(embedding.blocks, "blocks"),
+        "graph": None,
+        "frames": None,
+        "version": embedding.version,
+    }
+    if embedding.graph is not None:
+        graph_meta, graph_arrays = embedding.graph.to_arrays()
+        meta["graph"] = {"meta": graph_meta, "arrays": packer.pack(graph_arrays, "graph")}
+    if embedding.frames is not None:
+        frames = (embedding.frames.iteration, embedding.frames.Y)
+        meta["frames"] = packer.pack(frames, "frames")
+    return meta, packer.arrays
+
+
+def from_arrays(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Embedding:
+    """The embedding that `to_arrays` took apart."""
+    try:
+        graph = meta["graph"]
+        if graph is not None:
+            graph_type = importlib.import_module(
+                "winkel.graph"
+            ).Graph  # only an embedding with a graph needs it
+            graph = graph_type.from_arrays(graph["meta"], unpack(graph["arrays"], arrays))
+        return Embedding(
+            Y=unpack(meta["Y"], arrays),
+            objective=meta["objective"],
+            residual=meta["residual"],
+            history=History(unpack(meta["history"], arrays)),
+            status=Status(*meta["status"]),
+            seed=meta["seed"],
+            settings=meta["settings"],
+            blocks=unpack(meta["blocks"], arrays),
+            graph=graph,
+            frames=None if meta["frames"] is None else Frames(*unpack(meta["frames"], arrays)),
+            version=meta["version"],
+        )
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(f"The file does not hold a whole embedding ({error}).") from None
+
+
+def from_archive(archive: Archive) -> Embedding:
+    """The embedding in an archive of kind "embedding"."""
+    return from_arrays(archive.meta, archive.arrays)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """What was saved at `path`: an Embedding, or whatever else winkel's `save` methods write.
+
+    Nothing in the file is ever executed. A file that is damaged, truncated, foreign or written in a newer
+    format raises ModelFileError, which says which of these it is.
+    """
+    archive = read_archive(path)
+    if archive.kind not in _LOADERS:
+        known = ", ".join(_LOADERS)
+        advice = (
+            "Give it to the fit that wrote it, with resume=True."
+            if archive.kind == "checkpoint"
+            else f"Files with {known} can be loaded."
+        )
+        raise ModelFileError(
+            f"{os.fspath(path)!r} holds a {archive.kind!r}, which load does not open. {advice}"
+        )
+    module, function = _LOADERS[archive.kind].split(":")
+    return getattr(importlib.import_module(module), function)(archive)
+
+
+def _read_only(array: Any) -> NDArray[Any]:
+    """The array itself if nobody can write to it through this name, else a read-only copy."""
+    array = np.asarray(array)
+    if array.flags.writeable:
+        array = array.copy()
+        array.flags.writeable = False
+    return cast(NDArray[Any], array)

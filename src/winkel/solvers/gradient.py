@@ -1,0 +1,172 @@
+"""Gradient descent with momentum, and Adam: for any problem that gives its value and gradient."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import InvalidParameterError
+from ..typing import FloatArray
+from .base import SolverState, Status
+
+
+class Differentiable(Protocol):
+    """What these solvers need of a problem.
+
+    A problem may also have a `constraint` with `project(Y)`, applied after every step, and
+    `project_tangent(Y, direction)`, applied to every gradient; without one, Y moves freely.
+    """
+
+    def gradient(self, Y: FloatArray, /) -> tuple[float, FloatArray]:
+        """The value at Y and its gradient."""
+
+
+@dataclass(frozen=True)
+class MomentumState(SolverState):
+    """The gradient at Y and the velocity of the last step."""
+
+    gradient: FloatArray
+    velocity: FloatArray
+
+
+@dataclass(frozen=True)
+class AdamState(SolverState):
+    """The gradient at Y and the running means of gradients and of their squares."""
+
+    gradient: FloatArray
+    mean: FloatArray
+    square: FloatArray
+
+
+@dataclass(frozen=True)
+class GradientDescent:
+    """Gradient descent: V ← momentum·V − step_size·∇f(Y), Y ← project(Y + V).
+
+    It has converged when the root mean square of the (tangent) gradient is at most `tol`; `tol=0` runs to
+    `max_iter`.
+    """
+
+    step_size: float
+    momentum: float = 0.0
+    tol: float = 1e-5
+    name = "gradient descent"
+
+    def __post_init__(self) -> None:
+        _check_positive("step_size", self.step_size)
+        _check_fraction("momentum", self.momentum)
+        _check_tolerance(self.tol)
+
+    @property
+    def expects_convergence(self) -> bool:
+        return self.tol > 0
+
+    def init(self, problem: Differentiable, Y0: FloatArray) -> MomentumState:
+        """The projected start, at rest."""
+        Y = _project(problem, Y0)
+        value, gradient = _evaluate(problem, Y)
+        return MomentumState(0, Y, value, _norm(gradient), gradient, np.zeros_like(Y))
+
+    def step(self, problem: Differentiable, state: MomentumState) -> MomentumState:
+        """The state one step further downhill."""
+        velocity = self.momentum * state.velocity - self.step_size * state.gradient
+        Y = _project(problem, state.Y + velocity)
+        value, gradient = _evaluate(problem, Y)
+        return MomentumState(state.iteration + 1, Y, value, _norm(gradient), gradient, velocity)
+
+    def done(self, state: MomentumState) -> Status | None:
+        """Converged when the gradient is small."""
+        return _small_gradient(state, self.tol)
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam (Kingma and Ba, 2015, algorithm 1): steps of about `step_size` in every coordinate.
+
+    It has converged when the root mean square of the (tangent) gradient is at most `tol`; `tol=0` runs to
+    `max_iter`.
+    """
+
+    step_size: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    tol: float = 1e-5
+    name = "Adam"
+
+    def __post_init__(self) -> None:
+        _check_positive("step_size", self.step_size)
+        _check_positive("epsilon", self.epsilon)
+        _check_fraction("beta1", self.beta1)
+        _check_fraction("beta2", self.beta2)
+        _check_tolerance(self.tol)
+
+    @property
+    def expects_convergence(self) -> bool:
+        return self.tol > 0
+
+    def init(self, problem: Differentiable, Y0: FloatArray) -> AdamState:
+        """The projected start, with running means of zero."""
+        Y = _project(problem, Y0)
+        value, gradient = _evaluate(problem, Y)
+        return AdamState(0, Y, value, _norm(gradient), gradient, np.zeros_like(Y), np.zeros_like(Y))
+
+    def step(self, problem: Differentiable, state: AdamState) -> AdamState:
+        """The state after one step, the running means freed of their bias towards zero."""
+        t = state.iteration + 1
+        mean = self.beta1 * state.mean + (1.0 - self.beta1) * state.gradient
+        square = self.beta2 * state.square + (1.0 - self.beta2) * state.gradient**2
+        size = self.step_size / (1.0 - self.beta1**t)
+        scale = np.sqrt(square / (1.0 - self.beta2**t)) + self.epsilon
+        Y = _project(problem, state.Y - size * mean / scale)
+        value, gradient = _evaluate(problem, Y)
+        return AdamState(t, Y, value, _norm(gradient), gradient, mean, square)
+
+    def done(self, state: AdamState) -> Status | None:
+        """Converged when the gradient is small."""
+        return _small_gradient(state, self.tol)
+
+
+def _project(problem: Any, Y: FloatArray) -> FloatArray:
+    constraint = getattr(problem, "constraint", None)
+    return Y if constraint is None else np.asarray(constraint.project(Y))
+
+
+def _evaluate(problem: Any, Y: FloatArray) -> tuple[float, FloatArray]:
+    """The value at Y and its gradient along the constraint."""
+    value, gradient = problem.gradient(Y)
+    constraint = getattr(problem, "constraint", None)
+    if constraint is not None:
+        gradient = np.asarray(constraint.project_tangent(Y, gradient))
+    return float(value), gradient
+
+
+def _norm(gradient: FloatArray) -> float:
+    return math.sqrt(float(np.mean(np.square(gradient, dtype=np.float64)))) if gradient.size else 0.0
+
+
+def _small_gradient(state: SolverState, tol: float) -> Status | None:
+    if tol == 0 or not state.residual <= tol:
+        return None
+    return Status(
+        "converged",
+        f"The gradient fell to {state.residual:.3g} (root mean square), tol={tol:g}, "
+        f"after {state.iteration} iterations.",
+    )
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not (value > 0 and math.isfinite(value)):
+        raise InvalidParameterError(f"{name} must be a positive number; got {value!r}.")
+
+
+def _check_fraction(name: str, value: float) -> None:
+    if not 0 <= value < 1:
+        raise InvalidParameterError(f"{name} must lie in [0, 1); got {value!r}.")
+
+
+def _check_tolerance(tol: float) -> None:
+    if not (tol >= 0 and math.isfinite(tol)):
+        raise InvalidParameterError(f"tol must be zero or a positive number; got {tol!r}.")

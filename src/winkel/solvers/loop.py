@@ -1,0 +1,353 @@
+"""The one loop that drives every solver."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ..errors import InvalidInputError, InvalidParameterError, NotConvergedWarning, WinkelError
+from ..typing import FloatArray
+from .base import Frames, History, Recorder, Solver, SolverState, StateT, Status
+from .checkpoint import Checkpoint, Mark, identity
+from .progress import IterationInfo, Listener, listeners
+
+AnyProblem = TypeVar("AnyProblem")
+
+
+@dataclass(frozen=True, eq=False)
+class Run(Generic[StateT]):
+    """What a run found: the state to use, the history, how it ended, and kept iterates if asked for."""
+
+    state: StateT
+    history: History
+    status: Status
+    frames: Frames | None
+
+    @property
+    def n_iter(self) -> int:
+        """How many iterations were made, also when `state` is the best of them and not the last."""
+        return int(self.history.iteration[-1])
+
+
+def run(
+    solver: Solver[AnyProblem, StateT],
+    problem: AnyProblem,
+    Y0: FloatArray,
+    *,
+    max_iter: int,
+    time_limit: float | None = None,
+    callbacks: Sequence[object] = (),
+    verbose: bool | int = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = 60.0,
+    checkpoint_iterations: int | None = None,
+    resume: bool = False,
+    fingerprint: Mapping[str, object] | None = None,
+    keep_frames: int = 0,
+) -> Run[StateT]:
+    """The Run of `solver` on `problem` from `Y0`.
+
+    It ends when the solver is done, after `max_iter` iterations in all, after `time_limit` seconds of this
+    call, or when a callback returns True; then the last iterate is the result. Ctrl-C, or an iterate that is
+    not finite, ends it with the best iterate so far (lowest objective within the current phase) and a
+    NotConvergedWarning; a second Ctrl-C, while that result is being put together, is not caught. An exception
+    from a step or a callback ends it with that exception.
+
+    With `checkpoint`, the run is written to that file at its start, then every `checkpoint_every` seconds
+    (and every `checkpoint_iterations` iterations), and when it ends in any way but by failing; before an
+    exception goes on, too. With `resume`, a checkpoint that exists is continued, to the same bytes that one
+    long run gives; it must come from the same solver, settings, `Y0` and `fingerprint`, by which the caller
+    names the problem and all that matters.
+
+    `keep_frames` keeps at most so many iterates, evenly spaced from the start, in single precision.
+    """
+    _check_limits(max_iter, time_limit, checkpoint_every, checkpoint_iterations, keep_frames)
+    start = _checked_start(Y0)
+    audience = listeners(callbacks, verbose)
+    store = (
+        None if checkpoint is None else Checkpoint(checkpoint, identity(solver, problem, start, fingerprint))
+    )
+    loop = _Loop(solver, problem, max_iter, time_limit, keep_frames)
+    loop.begin(start, store, resume)
+    loop.save_every(checkpoint_every, checkpoint_iterations)
+    return loop.finish(loop.drive(audience))
+
+
+class _Loop(Generic[AnyProblem, StateT]):
+    """One run. All that it has reached stands in `self._mark`, which one assignment replaces."""
+
+    _mark: Mark[StateT]
+
+    def __init__(
+        self,
+        solver: Solver[AnyProblem, StateT],
+        problem: AnyProblem,
+        max_iter: int,
+        time_limit: float | None,
+        keep_frames: int,
+    ) -> None:
+        self._solver = solver
+        self._problem = problem
+        self._max_iter = max_iter
+        self._time_limit = time_limit
+        self._keep_frames = keep_frames
+        self._recorder = Recorder()
+        self._started = time.perf_counter()
+        self._seconds_before = 0.0
+
+    # ---------------------------------------------------------------------------------------- start and end
+
+    def begin(self, Y0: FloatArray, store: Checkpoint | None, resume: bool) -> None:
+        """Take the first mark: from the checkpoint, or from the solver's start."""
+        self._store = store
+        first = self._solver.init(self._problem, Y0)
+        if store is not None and resume and store.path.exists():
+            self._mark, history, self._seconds_before = store.load(type(first))
+            self._recorder = Recorder.restored(history)
+            return
+        bad = _bad_row(first.Y)
+        if bad is not None:
+            raise InvalidInputError(f"{self._solver.name}: the start is not finite, first at row {bad}.")
+        self._commit(first)
+        if store is not None:
+            # At once, so that a missing folder or a state that cannot be saved shows before the work.
+            store.save(self._mark, self._history(), self._seconds())
+
+    def save_every(self, seconds: float, iterations: int | None) -> None:
+        """Set when checkpoints are due, counted from now."""
+        self._every = (seconds, iterations)
+        self._saved = (time.perf_counter(), self._mark.state.iteration)
+
+    def drive(self, audience: list[Listener]) -> Status:
+        """How the iterations ended."""
+        self._status: Status | None = None
+        with ExitStack() as closing:
+            try:
+                for listener in audience:
+                    closing.callback(self._close, listener)
+                    listener.open(self._solver.name, self._mark.state.iteration, self._max_iter)
+                self._status = self._iterate(audience)
+            except KeyboardInterrupt:
+                iteration = self._mark.state.iteration + 1
+                self._status = Status("interrupted", f"Interrupted by Ctrl-C in iteration {iteration}.")
+            except BaseException:
+                self._save()
+                raise
+        return self._status
+
+    def _close(self, listener: Listener) -> None:
+        listener.close(self._status)
+
+    def finish(self, status: Status) -> Run[StateT]:
+        """The result that belongs to `status`, with the warning that is due."""
+        mark = self._mark
+        state = mark.state
+        if status.word in ("interrupted", "failed"):
+            state = mark.best
+            kept = f"iteration {state.iteration} with objective {state.objective:.6g}"
+            status = Status(status.word, f"{status.sentence} The best iterate, of {kept}, is kept.")
+        if status.word != "failed":
+            self._save()
+        expects = getattr(self._solver, "expects_convergence", True)
+        if status.word in ("interrupted", "failed", "time_limit") or (status.word == "max_iter" and expects):
+            warnings.warn(f"{self._solver.name}: {status.sentence}", NotConvergedWarning, stacklevel=3)
+        return Run(state, self._history(), status, _stacked(mark.frames))
+
+    # ---------------------------------------------------------------------------------------- between
+
+    def _iterate(self, audience: list[Listener]) -> Status:
+        stop = False
+        while True:
+            status = self._verdict(stop)
+            if status is not None:
+                return status
+            for listener in audience:
+                listener.begin()
+            failure = self._advance()
+            if failure is not None:
+                return failure
+            info = self._info()
+            stop = False
+            for listener in audience:
+                stop |= listener.end(info)  # everyone is told, also after one asked to stop
+            if self._save_is_due():
+                self._save()
+
+    def _verdict(self, stop: bool) -> Status | None:
+        """The status to end with now, or None."""
+        state = self._mark.state
+        status = self._solver.done(state)
+        if status is not None:
+            return status
+        if stop:
+            return Status("stopped", f"A callback stopped the run after iteration {state.iteration}.")
+        spent = time.perf_counter() - self._started
+        if self._time_limit is not None and spent >= self._time_limit:
+            return Status(
+                "time_limit",
+                f"The time limit of {self._time_limit:g} s was reached after {state.iteration} iterations.",
+            )
+        if state.iteration >= self._max_iter:
+            reached = "" if math.isnan(state.residual) else f" with residual {state.residual:.3g}"
+            return Status("max_iter", f"All max_iter={self._max_iter} iterations were made{reached}.")
+        return None
+
+    def _advance(self) -> Status | None:
+        """Make one step and commit it, or say why it cannot be used."""
+        before = self._mark.state.iteration
+        state = self._solver.step(self._problem, self._mark.state)
+        if state.iteration != before + 1:
+            raise WinkelError(
+                f"The solver {self._solver.name!r} went from iteration {before} to {state.iteration}; "
+                "a step must count one."
+            )
+        bad = _bad_row(state.Y)
+        if bad is None and math.isfinite(state.objective):
+            self._commit(state)
+            return None
+        what = f"the objective became {state.objective}" if bad is None else f"row {bad} of Y is not finite"
+        return Status(
+            "failed",
+            f"Iteration {state.iteration} failed: {what}. "
+            "Smaller steps, another start or rescaled data may help.",
+        )
+
+    def _commit(self, state: StateT) -> None:
+        for name in state.__dataclass_fields__:
+            _freeze(getattr(state, name))
+        self._recorder.append(state, self._seconds())
+        old = getattr(self, "_mark", None)
+        best = state if old is None or not _stays_best(old.best, state) else old.best
+        frames, stride = ((), 1) if old is None else (old.frames, old.stride)
+        frames, stride = _keep_frame(frames, stride, state, self._keep_frames)
+        self._mark = Mark(state, best, len(self._recorder), frames, stride)
+
+    def _seconds(self) -> float:
+        return self._seconds_before + time.perf_counter() - self._started
+
+    def _history(self) -> History:
+        return self._recorder.history(self._mark.n_rows)
+
+    def _info(self) -> IterationInfo:
+        state = self._mark.state
+        return IterationInfo(
+            iteration=state.iteration,
+            max_iter=self._max_iter,
+            Y=state.Y,
+            objective=state.objective,
+            residual=state.residual,
+            seconds=self._seconds(),
+            state=state,
+        )
+
+    def _save_is_due(self) -> bool:
+        seconds, iterations = self._every
+        when, iteration = self._saved
+        if iterations is not None and self._mark.state.iteration - iteration >= iterations:
+            return True
+        return time.perf_counter() - when >= seconds
+
+    def _save(self) -> None:
+        """Write the checkpoint. When the disk fails the run goes on: it is worth more than its checkpoint."""
+        if self._store is None:
+            return
+        try:
+            self._store.save(self._mark, self._history(), self._seconds())
+        except OSError as error:
+            warnings.warn(
+                f"The checkpoint {str(self._store.path)!r} could not be written ({error}); "
+                "the run goes on without it.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        self._saved = (time.perf_counter(), self._mark.state.iteration)
+
+
+def _check_limits(
+    max_iter: int, time_limit: float | None, every: float, iterations: int | None, keep_frames: int
+) -> None:
+    for name, value, least in (
+        ("max_iter", max_iter, 0),
+        ("checkpoint_iterations", 1 if iterations is None else iterations, 1),
+        ("keep_frames", keep_frames, 0),
+    ):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise InvalidParameterError(f"{name} must be an integer of at least {least}; got {value!r}.")
+    if time_limit is not None and not time_limit >= 0:
+        raise InvalidParameterError(
+            f"time_limit must be None or a number of seconds, zero or more; got {time_limit!r}."
+        )
+    if not every >= 0:
+        raise InvalidParameterError(
+            f"checkpoint_every must be a number of seconds, zero or more; got {every!r}."
+        )
+
+
+def _checked_start(Y0: FloatArray) -> FloatArray:
+    """A copy of Y0, which the run may keep and mark read-only."""
+    start = np.array(Y0, order="C")
+    if start.ndim != 2 or not np.issubdtype(start.dtype, np.floating):
+        raise InvalidInputError(
+            f"Y0 must be a two-dimensional array of floats; got shape {start.shape}, dtype {start.dtype}."
+        )
+    bad = _bad_row(start)
+    if bad is not None:
+        raise InvalidInputError(f"Y0 must be finite; row {bad} is not.")
+    return start
+
+
+def _bad_row(Y: FloatArray) -> int | None:
+    """The first row with a NaN or an infinity, or None."""
+    finite = np.isfinite(Y)
+    if finite.all():
+        return None
+    return int(np.argmin(finite.reshape(len(Y), -1).all(axis=1)))
+
+
+def _freeze(value: Any) -> None:
+    """Mark every array in `value` read-only."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _freeze(item)
+    elif isinstance(value, Mapping):
+        _freeze(list(value.values()))
+
+
+def _stays_best(best: SolverState, new: SolverState) -> bool:
+    """Whether `best` is still better than `new`; of equals the newer is taken."""
+    return best.phase == new.phase and best.objective < new.objective
+
+
+def _keep_frame(
+    frames: tuple[tuple[int, FloatArray], ...], stride: int, state: SolverState, most: int
+) -> tuple[tuple[tuple[int, FloatArray], ...], int]:
+    """The frames with that of `state`, if its turn has come; when they are too many, every second goes."""
+    if most == 0 or state.iteration % stride:
+        return frames, stride
+    if frames and frames[-1][1].shape != state.Y.shape:
+        frames = ()  # a coarser level had other points; its frames cannot be shown with these
+    with np.errstate(over="ignore"):
+        frames = (*frames, (state.iteration, state.Y.astype(np.float32)))
+    while len(frames) > most:
+        stride *= 2
+        frames = tuple(frame for frame in frames if frame[0] % stride == 0)
+    return frames, stride
+
+
+def _stacked(frames: tuple[tuple[int, FloatArray], ...]) -> Frames | None:
+    if not frames:
+        return None
+    iteration = np.array([number for number, _ in frames], dtype=np.int64)
+    Y = np.stack([frame for _, frame in frames])
+    _freeze([iteration, Y])
+    return Frames(iteration, Y)
