@@ -20,19 +20,6 @@ void check_edges(const Mat<const int32_t>& edges, int64_t n) {
   }
 }
 
-std::vector<int32_t> checked_order(const Vec<const int32_t>& order) {
-  const size_t n = order.shape(0);
-  std::vector<bool> seen(n, false);
-  for (size_t r = 0; r < n; ++r) {
-    const int32_t i = order.data()[r];
-    if (i < 0 || static_cast<size_t>(i) >= n || seen[static_cast<size_t>(i)]) {
-      throw std::invalid_argument("order must be a permutation");
-    }
-    seen[static_cast<size_t>(i)] = true;
-  }
-  return {order.data(), order.data() + n};
-}
-
 template <class T>
 void bind_plan(nb::module_& m, const char* name) {
   using Plan = PairPlan<T>;
@@ -40,14 +27,15 @@ void bind_plan(nb::module_& m, const char* name) {
                    "Pairs packed for one fused pass that gives the sum of distortions and its gradient.")
       .def(
           "__init__",
-          [](Plan* self, Vec<const int32_t> order, int64_t components) {
-            const int64_t n = static_cast<int64_t>(order.shape(0));
-            if (components < 1 || n * components > std::numeric_limits<int32_t>::max()) {
+          [](Plan* self, int64_t items, int64_t components) {
+            constexpr int64_t most = std::numeric_limits<int32_t>::max();
+            if (items < 1 || components < 1 || items > most || components > most ||
+                items * Plan::padded_components(components) > most) {
               throw std::invalid_argument("items times components must lie in [1, 2^31)");
             }
-            new (self) Plan(n, components, checked_order(order));
+            new (self) Plan(items, components);
           },
-          nb::arg("order"), nb::arg("components"))
+          nb::arg("items"), nb::arg("components"))
       .def(
           "add",
           [](Plan& self, const std::string& distortion, double first, double second, double floor,

@@ -235,8 +235,9 @@ struct SoftFractionalLoss {
 // Turns squared distances into force factors w f'(d) / d, and gives the sum of w f(d). count is a multiple of
 // kLanes.
 template <class F, class T>
-WINKEL_CLONES double apply(const T* squares, const T* weights, const T* deviations, int64_t count,
-                           const DistortionParams* params, T* factors) {
+WINKEL_CLONES double apply(const T* __restrict squares, const T* __restrict weights,
+                           const T* __restrict deviations, int64_t count, const DistortionParams* params,
+                           T* __restrict factors) {
   const T first = T(params->first), second = T(params->second);
   const T floor2 = T(params->floor) * T(params->floor);
   T values[kChunk];

@@ -99,11 +99,7 @@ class PairPlan32:
     Pairs packed for one fused pass that gives the sum of distortions and its gradient.
     """
 
-    def __init__(
-        self,
-        order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        components: int,
-    ) -> None: ...
+    def __init__(self, items: int, components: int) -> None: ...
     def add(
         self,
         distortion: str,
@@ -147,11 +143,7 @@ class PairPlan64:
     Pairs packed for one fused pass that gives the sum of distortions and its gradient.
     """
 
-    def __init__(
-        self,
-        order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        components: int,
-    ) -> None: ...
+    def __init__(self, items: int, components: int) -> None: ...
     def add(
         self,
         distortion: str,

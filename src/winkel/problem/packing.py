@@ -22,7 +22,7 @@ class PairPlan:
 def pack_pairs(edges: IntArray, parts: tuple[FusedPart, ...], n: int, m: int, dtype: np.dtype[np.generic]) -> PairPlan:
     """The plan for `edges` with the fused `parts` of their distortion, or without when there are none."""
     plan_type = _core.PairPlan64 if dtype == np.float64 else _core.PairPlan32
-    core = plan_type(np.arange(n, dtype=np.int32), m)
+    core = plan_type(n, m)
     for part in parts:
         pairs = edges if part.pairs is None else np.ascontiguousarray(edges[part.pairs])
         weights = np.asarray(part.weights, dtype=np.float64)

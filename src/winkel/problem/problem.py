@@ -196,9 +196,9 @@ class Problem:
 def _checked_components(n_components: int, n: int) -> int:
     if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer) or n_components < 1:
         raise InvalidParameterError(f"n_components must be a positive integer; got {n_components!r}.")
-    if n * int(n_components) >= 2**31:
+    if n * (int(n_components) + 7) >= 2**31:  # the core pads rows by up to seven components
         raise InvalidParameterError(
-            f"An embedding may have at most 2**31 entries; {n} items in {n_components} dimensions are more. "
+            f"An embedding may have just under 2**31 entries; {n} items in {n_components} dimensions are more. "
             "Use fewer components, or embed a sample as landmarks."
         )
     return int(n_components)
