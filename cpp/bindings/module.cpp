@@ -5,6 +5,8 @@ NB_MODULE(_core, m) {
   winkel::bind_knn(m);
   winkel::bind_graph(m);
   winkel::bind_dense(m);
+  winkel::bind_metrics(m);
   winkel::bind_pairs(m);
   winkel::bind_rng(m);
+  winkel::bind_sampling(m);
 }

@@ -514,6 +514,22 @@ def combine(
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
     """Sum of coefficient times array."""
 
+@overload
+def metric_distances(
+    x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    kind: int,
+    threads: int,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]: ...
+@overload
+def metric_distances(
+    x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    kind: int,
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
+    """True distance of each pair of rows."""
+
 class PairPlan32:
     """
     Pairs packed for one fused pass that gives the sum of distortions and its gradient.
@@ -638,3 +654,14 @@ def random_integers(
 
 def philox4x32(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:
     """The four words that Philox4x32-10 makes of a counter and a key."""
+
+def sample_pairs(
+    n: int,
+    count: int,
+    seed: int,
+    barred: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    threads: int,
+) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C")]:
+    """
+    Random pairs i < j without repeats, sorted, none of them barred (sorted keys i·n + j).
+    """

@@ -159,7 +159,7 @@ def _graph(
 ) -> Graph:
     seconds = time.perf_counter() - start
     origin = Origin(method, metric, index.shape[1], seed, recall, seconds)
-    return Graph.from_knn(index, distance, origin)
+    return Graph.from_knn(index, distance, origin, copy=False)
 
 
 def _check_parameters(k: int, method: str, recall: float) -> None:

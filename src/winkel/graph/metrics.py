@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .. import _core
 from ..data.arrays import Matrix
 from ..data.checks import row_blocks
 from ..errors import InvalidInputError, InvalidParameterError
@@ -164,3 +165,10 @@ def row_centred(X: FloatArray) -> FloatArray:
         part[block.max(axis=1) == block.min(axis=1)] = 0
         centred[first : first + len(block)] = part
     return centred
+
+
+def pair_distances(X: Matrix, pairs: NDArray[np.int32], metric: str, n_jobs: int) -> FloatArray:
+    """True distance of each pair of rows of a dense X."""
+    name = metric_name(metric)
+    rows = row_centred(X) if name == "correlation" else X
+    return _core.metric_distances(rows, np.ascontiguousarray(pairs), RULES[name].kind, n_jobs)

@@ -19,7 +19,9 @@ class PairPlan:
     fused: bool
 
 
-def pack_pairs(edges: IntArray, parts: tuple[FusedPart, ...], n: int, m: int, dtype: np.dtype[np.generic]) -> PairPlan:
+def pack_pairs(
+    edges: IntArray, parts: tuple[FusedPart, ...], n: int, m: int, dtype: np.dtype[np.generic]
+) -> PairPlan:
     """The plan for `edges` with the fused `parts` of their distortion, or without when there are none."""
     plan_type = _core.PairPlan64 if dtype == np.float64 else _core.PairPlan32
     core = plan_type(n, m)

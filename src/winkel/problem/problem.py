@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,11 +19,7 @@ from .distortions.base import as_weights
 from .packing import PairPlan, pack_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from ..embedding import Embedding
-    from ..typing import RandomState
+    pass
 
 
 class Pulls:
@@ -218,7 +213,9 @@ def _checked_edges(edges: ArrayLike, n_items: int | None) -> IntArray:
     low, high = int(array.min()), int(array.max())
     if low < 0 or high >= n:
         k = int(np.argmax(((array < 0) | (array >= n)).any(axis=1)))
-        raise InvalidInputError(f"edges must name items from 0 to {n - 1}; pair {k} is {tuple(map(int, array[k]))}.")
+        raise InvalidInputError(
+            f"edges must name items from 0 to {n - 1}; pair {k} is {tuple(map(int, array[k]))}."
+        )
     loops = array[:, 0] == array[:, 1]
     if loops.any():
         k = int(np.argmax(loops))

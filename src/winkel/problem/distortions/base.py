@@ -59,7 +59,9 @@ class Distortion(ABC):
         value, slope = self.formula(np.maximum(distance, floor))
         below = np.minimum(distance, floor)
         if np.any(below < floor):
-            value = value + 0.5 * slope * np.where(distance < floor, (below - floor) * (below + floor) / floor, 0)
+            value = value + 0.5 * slope * np.where(
+                distance < floor, (below - floor) * (below + floor) / floor, 0
+            )
             slope = slope * (below / floor)
         return value, slope
 

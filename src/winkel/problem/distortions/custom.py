@@ -40,7 +40,9 @@ class Autodiff(Distortion):
         try:
             import torch
         except ImportError:
-            raise missing_extra("torch", "torch", "Differentiating a distortion given as a function") from None
+            raise missing_extra(
+                "torch", "torch", "Differentiating a distortion given as a function"
+            ) from None
         distance = torch.tensor(d, requires_grad=True)
         value = self.function(distance)
         if not isinstance(value, torch.Tensor) or value.shape != distance.shape:

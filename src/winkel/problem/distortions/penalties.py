@@ -234,7 +234,9 @@ class PushAndPull(Distortion):
             one = distortion.fused()
             if not one:
                 return ()
-            parts.append(replace(one[0], weights=one[0].weights * self.weights[pairs], pairs=pairs, floor=self.floor))
+            parts.append(
+                replace(one[0], weights=one[0].weights * self.weights[pairs], pairs=pairs, floor=self.floor)
+            )
         return tuple(part for part in parts if part.pairs is not None and len(part.pairs))
 
     def __repr__(self) -> str:
