@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
   winkel::bind_dense(m);
   winkel::bind_metrics(m);
   winkel::bind_pairs(m);
+  winkel::bind_place(m);
   winkel::bind_rng(m);
   winkel::bind_sampling(m);
 }

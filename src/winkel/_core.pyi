@@ -632,6 +632,43 @@ def pair_distances(
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
     """Euclidean distance of each pair of rows."""
 
+class AnchorGroup:
+    """
+    Anchors of new points under one distortion: one row for all, or one a point.
+    """
+
+    def __init__(
+        self,
+        kernel: str,
+        first: float,
+        second: float,
+        floor: float,
+        anchors: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        weights: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        deviations: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ]
+        | None,
+    ) -> None: ...
+
+def place_rows(
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    start: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    groups: Sequence[AnchorGroup],
+    max_iter: int,
+    tol: float,
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
+    """
+    Positions of new points, each minimising its own distortion against anchors Y, from `start`.
+    """
+
 def random_bits(
     seed: int, stream: int, start: int, n: int
 ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C")]:

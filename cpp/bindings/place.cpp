@@ -1,0 +1,90 @@
+#include "core/place.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+
+#include "bindings.hpp"
+
+namespace winkel {
+
+namespace {
+
+// One group of anchors as Python gives it; the arrays are kept alive as long as the group.
+struct Group {
+  Group(const std::string& kernel, double first, double second, double floor,
+        Mat<const int32_t> anchor_numbers, Mat<const double> pair_weights,
+        std::optional<Mat<const double>> pair_deviations)
+      : anchors(anchor_numbers),
+        weights(pair_weights),
+        deviations(pair_deviations),
+        params{first, second, floor} {
+    loop = distortion_loop<double>(kernel, params);
+    if (loop == nullptr) throw std::invalid_argument("no such kernel: " + kernel);
+    if (weights.shape(0) != anchors.shape(0) || weights.shape(1) != anchors.shape(1))
+      throw std::invalid_argument("weights must have the shape of anchors");
+  }
+
+  AnchorGroup over(size_t n_rows, size_t n_anchors) const {
+    const bool common = anchors.shape(0) == 1;
+    if (!common && anchors.shape(0) != n_rows)
+      throw std::invalid_argument("anchors must have one row, or one a point");
+    if (deviations && (deviations->shape(0) != n_rows || deviations->shape(1) != anchors.shape(1)))
+      throw std::invalid_argument("deviations must have one row a point");
+    for (size_t k = 0; k < anchors.size(); ++k)
+      if (anchors.data()[k] < 0 || static_cast<size_t>(anchors.data()[k]) >= n_anchors)
+        throw std::invalid_argument("anchor out of range");
+    return {loop,
+            params,
+            anchors.data(),
+            weights.data(),
+            deviations ? deviations->data() : nullptr,
+            static_cast<int64_t>(anchors.shape(1)),
+            common};
+  }
+
+  Mat<const int32_t> anchors;
+  Mat<const double> weights;
+  std::optional<Mat<const double>> deviations;
+  DistortionParams params;
+  DistortionLoop<double> loop = nullptr;
+};
+
+}  // namespace
+
+void bind_place(nb::module_& m) {
+  nb::class_<Group>(m, "AnchorGroup",
+                    "Anchors of new points under one distortion: one row for all, or one a point.")
+      .def(nb::init<const std::string&, double, double, double, Mat<const int32_t>, Mat<const double>,
+                    std::optional<Mat<const double>>>(),
+           nb::arg("kernel"), nb::arg("first"), nb::arg("second"), nb::arg("floor"), nb::arg("anchors"),
+           nb::arg("weights"), nb::arg("deviations").none());
+  m.def(
+      "place_rows",
+      [](Mat<const double> Y, Mat<const double> start, std::vector<const Group*> groups, int max_iter,
+         double tol, int threads) {
+        if (Y.shape(1) != start.shape(1)) throw std::invalid_argument("dimensions differ");
+        std::vector<AnchorGroup> parts;
+        for (const Group* g : groups) {
+          if (g == nullptr) throw std::invalid_argument("a group is missing");
+          parts.push_back(g->over(start.shape(0), Y.shape(0)));
+        }
+        if (parts.empty()) throw std::invalid_argument("at least one group of anchors is needed");
+        auto [array, out_] = new_array<Out2<double>, double>({start.shape(0), start.shape(1)});
+        double* out = out_;
+        std::copy_n(start.data(), start.size(), out);
+        const Placement placement{Y.data(),     static_cast<int64_t>(Y.shape(1)),
+                                  parts.data(), static_cast<int>(parts.size()),
+                                  max_iter,     tol};
+        nb::gil_scoped_release release;
+        place_rows(placement, static_cast<int64_t>(start.shape(0)), out, threads);
+        return array;
+      },
+      nb::arg("Y"), nb::arg("start"), nb::arg("groups"), nb::arg("max_iter"), nb::arg("tol"),
+      nb::arg("threads"),
+      "Positions of new points, each minimising its own distortion against anchors Y, from `start`.");
+}
+
+}  // namespace winkel

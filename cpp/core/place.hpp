@@ -1,0 +1,144 @@
+// Places new points among fixed ones, each by itself: the average-distortion problem of one point against
+// anchors, minimised by gradient steps of Barzilai and Borwein's length that must lower the value.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "distortion.hpp"
+#include "parallel.hpp"
+
+namespace winkel {
+
+// Anchors that share one distortion: `count` of them a row, or the same ones for all rows.
+struct AnchorGroup {
+  DistortionLoop<double> loop;
+  DistortionParams params;
+  const int32_t* anchors;    // q × count, or count when common
+  const double* weights;     // as anchors
+  const double* deviations;  // q × count, or nullptr
+  int64_t count;
+  bool common;
+};
+
+struct Placement {
+  const double* Y;  // positions of the anchors, n × m
+  int64_t m;
+  const AnchorGroup* groups;
+  int n_groups;
+  int max_iter;
+  double tol;  // stops when the gradient's length falls below this part of its length at the start
+};
+
+class RowPlacer {
+ public:
+  explicit RowPlacer(const Placement& p) : p_(p), gradient_(dim()), trial_(dim()), trial_gradient_(dim()) {
+    int64_t longest = 0;
+    for (int g = 0; g < p.n_groups; ++g) longest = std::max(longest, p.groups[g].count);
+    const size_t padded = static_cast<size_t>((longest + kLanes - 1) / kLanes * kLanes);
+    squares_.resize(padded);
+    weights_.resize(padded);
+    deviations_.resize(padded);
+    factors_.resize(padded);
+  }
+
+  // Moves y to a local minimum; returns the value there.
+  double place(int64_t row, double* y) {
+    double value = evaluate(row, y, gradient_.data());
+    const double first = norm(gradient_);
+    double step = first > 0.0 ? 0.1 * spread(row, y) / first : 0.0;
+    for (int it = 0; it < p_.max_iter && norm(gradient_) > p_.tol * first && step > 0.0; ++it) {
+      double slope = norm(gradient_);
+      slope *= slope;
+      double next = 0.0;
+      int tries = 0;
+      for (;; step *= 0.25) {
+        for (size_t c = 0; c < dim(); ++c) trial_[c] = y[c] - step * gradient_[c];
+        next = evaluate(row, trial_.data(), trial_gradient_.data());
+        if (next <= value - 1e-4 * step * slope) break;
+        if (++tries == 30) return value;
+      }
+      double ss = 0.0, sy = 0.0;
+      for (size_t c = 0; c < dim(); ++c) {
+        const double s = trial_[c] - y[c];
+        ss += s * s;
+        sy += s * (trial_gradient_[c] - gradient_[c]);
+        y[c] = trial_[c];
+      }
+      gradient_.swap(trial_gradient_);
+      value = next;
+      step = sy > 0.0 ? ss / sy : 4.0 * step;
+    }
+    return value;
+  }
+
+ private:
+  size_t dim() const { return static_cast<size_t>(p_.m); }
+
+  static double norm(const std::vector<double>& v) {
+    double sum = 0.0;
+    for (double x : v) sum += x * x;
+    return std::sqrt(sum);
+  }
+
+  // Mean distance to the first group of anchors: the scale on which the point may move.
+  double spread(int64_t row, const double* y) {
+    const AnchorGroup& g = p_.groups[0];
+    double sum = 0.0;
+    for (int64_t k = 0; k < g.count; ++k) sum += std::sqrt(square(anchor(g, row, k), y));
+    return std::max(sum / static_cast<double>(std::max<int64_t>(g.count, 1)), 1e-12);
+  }
+
+  const double* anchor(const AnchorGroup& g, int64_t row, int64_t k) const {
+    return p_.Y + int64_t{g.anchors[g.common ? k : row * g.count + k]} * p_.m;
+  }
+
+  double square(const double* a, const double* y) const {
+    double sum = 0.0;
+    for (int64_t c = 0; c < p_.m; ++c) sum += (y[c] - a[c]) * (y[c] - a[c]);
+    return sum;
+  }
+
+  double evaluate(int64_t row, const double* y, double* gradient) {
+    std::fill(gradient, gradient + p_.m, 0.0);
+    double value = 0.0;
+    for (int g = 0; g < p_.n_groups; ++g) value += add_group(p_.groups[g], row, y, gradient);
+    return value;
+  }
+
+  double add_group(const AnchorGroup& g, int64_t row, const double* y, double* gradient) {
+    const int64_t padded = (g.count + kLanes - 1) / kLanes * kLanes;
+    for (int64_t k = 0; k < padded; ++k) {
+      const bool there = k < g.count;
+      const int64_t at = g.common ? k : row * g.count + k;
+      const size_t to = static_cast<size_t>(k);
+      squares_[to] = there ? square(anchor(g, row, k), y) : 1.0;
+      weights_[to] = there ? g.weights[at] : 0.0;
+      deviations_[to] = there && g.deviations ? g.deviations[row * g.count + k] : 1.0;
+    }
+    double value = 0.0;
+    for (int64_t k = 0; k < padded; k += kChunk) {
+      value += g.loop(squares_.data() + k, weights_.data() + k, deviations_.data() + k,
+                      std::min(kChunk, padded - k), &g.params, factors_.data() + k);
+    }
+    for (int64_t k = 0; k < g.count; ++k) {
+      const double* a = anchor(g, row, k);
+      for (int64_t c = 0; c < p_.m; ++c) gradient[c] += factors_[static_cast<size_t>(k)] * (y[c] - a[c]);
+    }
+    return value;
+  }
+
+  const Placement& p_;
+  std::vector<double> gradient_, trial_, trial_gradient_, squares_, weights_, deviations_, factors_;
+};
+
+inline void place_rows(const Placement& p, int64_t n_rows, double* Y, int threads) {
+  parallel_blocks(n_rows, 16, threads, [&](int64_t lo, int64_t hi) {
+    RowPlacer placer(p);
+    for (int64_t row = lo; row < hi; ++row) placer.place(row, Y + row * p.m);
+  });
+}
+
+}  // namespace winkel
