@@ -53,12 +53,40 @@ void bind_dense_of(nb::module_& m) {
         }
         auto [array, out] = new_array<Out2<T>, T>({a.shape(0), p});
         nb::gil_scoped_release release;
-        multiply(a.data(), shift.data(), w.data(), static_cast<int64_t>(a.shape(0)), static_cast<int64_t>(p),
-                 threads, out);
+        multiply<T>(a.data(), shift.data(), w.data(), nullptr, nullptr, static_cast<int64_t>(a.shape(0)),
+                    static_cast<int64_t>(p), threads, out);
         return array;
       },
       nb::arg("a"), nb::arg("shift"), nb::arg("w"), nb::arg("threads") = 1,
       "The product of a - shift and w.");
+  m.def(
+      "subtract_product",
+      [](Mat<const T> base, Vec<const double> row, Mat<const T> a, Mat<const double> w, int threads) {
+        const size_t p = a.shape(1);
+        if (base.shape(0) != a.shape(0) || base.shape(1) != p || row.shape(0) != p || w.shape(0) != p ||
+            w.shape(1) != p) {
+          throw std::invalid_argument("base, row and w must fit a");
+        }
+        auto [array, out] = new_array<Out2<T>, T>({a.shape(0), p});
+        nb::gil_scoped_release release;
+        const std::vector<double> zero(p, 0.0);
+        multiply<T>(a.data(), zero.data(), w.data(), base.data(), row.data(),
+                    static_cast<int64_t>(a.shape(0)), static_cast<int64_t>(p), threads, out);
+        return array;
+      },
+      nb::arg("base"), nb::arg("row"), nb::arg("a"), nb::arg("w"), nb::arg("threads") = 1,
+      "base less a row and the product of a and w.");
+  m.def(
+      "subtract_row",
+      [](Mat<const T> a, Vec<const double> row, int threads) {
+        if (row.shape(0) != a.shape(1)) throw std::invalid_argument("row must fit the columns of a");
+        auto [array, out] = new_array<Out2<T>, T>({a.shape(0), a.shape(1)});
+        nb::gil_scoped_release release;
+        subtract_row(a.data(), row.data(), static_cast<int64_t>(a.shape(0)), static_cast<int64_t>(a.shape(1)),
+                     threads, out);
+        return array;
+      },
+      nb::arg("a"), nb::arg("row"), nb::arg("threads") = 1, "a less a row.");
   m.def(
       "dots",
       [](const std::vector<Mat<const T>>& left, const std::vector<Mat<const T>>& right, int threads) {

@@ -12,57 +12,96 @@ namespace winkel {
 
 namespace dense {
 
-constexpr int64_t kRows = 2048;     // rows in a block of a tall array
-constexpr int64_t kEntries = 8192;  // entries in a block of a long vector
-constexpr int64_t kSumLanes = 16;
+constexpr int64_t kRows = 512;       // rows of a tall array worked on at a time, column by column
+constexpr int64_t kEntries = 1024;   // entries of long vectors worked on at a time
+constexpr int64_t kBlockTiles = 16;  // of those in a block of a parallel loop
+constexpr int64_t kSumLanes = 32;    // independent partial sums, enough to hide the latency of additions
 
+// Columns of `rows` rows, less a shift, side by side in double.
 template <class T>
-WINKEL_CLONES void add_outer(const T* a, const T* b, int64_t rows, int64_t p, int64_t q, double* sums) {
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t i = 0; i < p; ++i) {
-      const double x = static_cast<double>(a[r * p + i]);
-      for (int64_t j = 0; j < q; ++j) sums[i * q + j] += x * static_cast<double>(b[r * q + j]);
+WINKEL_CLONES void to_columns(const T* __restrict a, const double* __restrict shift, int64_t rows, int64_t p,
+                              double* __restrict columns) {
+  if (p <= 4) {
+    for (int64_t c = 0; c < p; ++c) {
+      for (int64_t r = 0; r < rows; ++r)
+        columns[c * kRows + r] = static_cast<double>(a[r * p + c]) - shift[c];
     }
+    return;
   }
-}
-
-template <class T>
-WINKEL_CLONES void add_columns(const T* a, int64_t rows, int64_t p, double* sums) {
   for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t i = 0; i < p; ++i) sums[i] += static_cast<double>(a[r * p + i]);
+    for (int64_t c = 0; c < p; ++c) columns[c * kRows + r] = static_cast<double>(a[r * p + c]) - shift[c];
   }
 }
 
-template <class T>
-WINKEL_CLONES void multiply_rows(const T* a, const double* shift, const double* w, int64_t rows, int64_t p,
-                                 double* row, T* out) {
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t j = 0; j < p; ++j) row[j] = 0.0;
-    for (int64_t i = 0; i < p; ++i) {
-      const double x = static_cast<double>(a[r * p + i]) - shift[i];
-      for (int64_t j = 0; j < p; ++j) row[j] += x * w[i * p + j];
-    }
-    for (int64_t j = 0; j < p; ++j) out[r * p + j] = static_cast<T>(row[j]);
-  }
-}
-
-template <class T>
-WINKEL_CLONES double dot(const T* a, const T* b, int64_t count) {
-  double lanes[kSumLanes] = {};
+// Adds the products of L vectors (kEntries apart, in double) with one to lanes of partial sums.
+template <class T, int L>
+WINKEL_CLONES void add_products(const double* __restrict a, const T* __restrict b, int64_t count,
+                                double* __restrict lanes) {
   int64_t k = 0;
   for (; k + kSumLanes <= count; k += kSumLanes) {
-    for (int64_t l = 0; l < kSumLanes; ++l)
-      lanes[l] += static_cast<double>(a[k + l]) * static_cast<double>(b[k + l]);
+    for (int64_t l = 0; l < kSumLanes; ++l) {
+      for (int i = 0; i < L; ++i)
+        lanes[i * kSumLanes + l] += a[i * kEntries + k + l] * static_cast<double>(b[k + l]);
+    }
   }
-  for (; k < count; ++k) lanes[0] += static_cast<double>(a[k]) * static_cast<double>(b[k]);
+  for (; k < count; ++k) {
+    for (int i = 0; i < L; ++i) lanes[i * kSumLanes] += a[i * kEntries + k] * static_cast<double>(b[k]);
+  }
+}
+
+inline double sum_lanes(const double* lanes) {
   double sum = 0.0;
-  for (double lane : lanes) sum += lane;
+  for (int64_t l = 0; l < kSumLanes; ++l) sum += lanes[l];
   return sum;
 }
 
+// out = columns^T w, or base - row - columns^T w, row by row.
 template <class T>
-WINKEL_CLONES void add_scaled(T coefficient, const T* a, int64_t count, T* out) {
-  for (int64_t k = 0; k < count; ++k) out[k] += coefficient * a[k];
+WINKEL_CLONES void from_columns(const double* __restrict columns, const double* __restrict w,
+                                const T* __restrict base, const double* __restrict row, int64_t rows,
+                                int64_t p, T* __restrict out) {
+  double column[kRows];
+  for (int64_t j = 0; j < p; ++j) {
+    for (int64_t r = 0; r < rows; ++r) column[r] = 0.0;
+    for (int64_t i = 0; i < p; ++i) {
+      const double x = w[i * p + j];
+      for (int64_t r = 0; r < rows; ++r) column[r] += x * columns[i * kRows + r];
+    }
+    if (base == nullptr) {
+      for (int64_t r = 0; r < rows; ++r) out[r * p + j] = static_cast<T>(column[r]);
+    } else {
+      const double offset = row[j];
+      for (int64_t r = 0; r < rows; ++r) {
+        out[r * p + j] = static_cast<T>(static_cast<double>(base[r * p + j]) - offset - column[r]);
+      }
+    }
+  }
+}
+
+template <class T>
+WINKEL_CLONES void subtract(const T* __restrict a, const T* __restrict pattern, int64_t period, int64_t count,
+                            T* __restrict out) {
+  for (int64_t k = 0; k < count; k += period) {
+    const int64_t now = std::min(period, count - k);
+    for (int64_t l = 0; l < now; ++l) out[k + l] = a[k + l] - pattern[l];
+  }
+}
+
+template <class T>
+WINKEL_CLONES void to_double(const T* __restrict a, int64_t count, double* __restrict out) {
+  for (int64_t k = 0; k < count; ++k) out[k] = static_cast<double>(a[k]);
+}
+
+template <class T>
+WINKEL_CLONES void add_scaled(const T* __restrict c, const T* __restrict a0, const T* __restrict a1,
+                              const T* __restrict a2, const T* __restrict a3, int64_t count,
+                              T* __restrict out) {
+  for (int64_t k = 0; k < count; ++k) out[k] += (c[0] * a0[k] + c[1] * a1[k]) + (c[2] * a2[k] + c[3] * a3[k]);
+}
+
+// One thread for work that is done sooner than a second thread would be woken.
+inline int worthwhile(int threads, int64_t operations) {
+  return operations < 2000000 ? 1 : threads;
 }
 
 }  // namespace dense
@@ -83,56 +122,127 @@ void block_sums(int64_t n, int64_t block, int64_t size, int threads, const Body&
 // a^T b for a (n x p) and b (n x q).
 template <class T>
 void gram(const T* a, const T* b, int64_t n, int64_t p, int64_t q, int threads, double* out) {
+  using dense::kRows, dense::kSumLanes;
   block_sums(
-      n, dense::kRows, p * q, threads,
-      [&](int64_t lo, int64_t hi, double* s) { dense::add_outer(a + lo * p, b + lo * q, hi - lo, p, q, s); },
+      n, dense::kBlockTiles * kRows, p * q, dense::worthwhile(threads, n * p * q),
+      [&](int64_t lo, int64_t hi, double* sums) {
+        const std::vector<double> zero(static_cast<size_t>(std::max(p, q)), 0.0);
+        std::vector<double> left(static_cast<size_t>(p * kRows)), right(static_cast<size_t>(q * kRows));
+        std::vector<double> lanes(static_cast<size_t>(p * q * kSumLanes), 0.0);
+        for (int64_t at = lo; at < hi; at += kRows) {
+          const int64_t rows = std::min(kRows, hi - at);
+          dense::to_columns(a + at * p, zero.data(), rows, p, left.data());
+          dense::to_columns(b + at * q, zero.data(), rows, q, right.data());
+          for (int64_t k = 0; k < p * q; ++k) {
+            dense::add_products<double, 1>(left.data() + k / q * kRows, right.data() + k % q * kRows, rows,
+                                           lanes.data() + k * kSumLanes);
+          }
+        }
+        for (int64_t k = 0; k < p * q; ++k) sums[k] = dense::sum_lanes(lanes.data() + k * kSumLanes);
+      },
       out);
 }
 
 // Sum of each column of a (n x p).
 template <class T>
 void column_sums(const T* a, int64_t n, int64_t p, int threads, double* out) {
+  using dense::kRows;
   block_sums(
-      n, dense::kRows, p, threads,
-      [&](int64_t lo, int64_t hi, double* s) { dense::add_columns(a + lo * p, hi - lo, p, s); }, out);
+      n, dense::kBlockTiles * kRows, p, dense::worthwhile(threads, n * p),
+      [&](int64_t lo, int64_t hi, double* sums) {
+        const std::vector<double> zero(static_cast<size_t>(p), 0.0), one(static_cast<size_t>(kRows), 1.0);
+        std::vector<double> columns(static_cast<size_t>(p * kRows));
+        std::vector<double> lanes(static_cast<size_t>(p * dense::kSumLanes), 0.0);
+        for (int64_t at = lo; at < hi; at += kRows) {
+          const int64_t rows = std::min(kRows, hi - at);
+          dense::to_columns(a + at * p, zero.data(), rows, p, columns.data());
+          for (int64_t c = 0; c < p; ++c) {
+            dense::add_products<double, 1>(one.data(), columns.data() + c * kRows, rows,
+                                           lanes.data() + c * dense::kSumLanes);
+          }
+        }
+        for (int64_t c = 0; c < p; ++c) sums[c] = dense::sum_lanes(lanes.data() + c * dense::kSumLanes);
+      },
+      out);
 }
 
-// (a - shift) w for a (n x p), a row `shift` and a square w.
+// (a - shift) w, or with `base` (n x p) and `row`: base - row - (a - shift) w. a is n x p, w is p x p.
 template <class T>
-void multiply(const T* a, const double* shift, const double* w, int64_t n, int64_t p, int threads, T* out) {
-  parallel_blocks(n, dense::kRows, threads, [&](int64_t lo, int64_t hi) {
-    std::vector<double> row(static_cast<size_t>(p));
-    dense::multiply_rows(a + lo * p, shift, w, hi - lo, p, row.data(), out + lo * p);
-  });
+void multiply(const T* a, const double* shift, const double* w, const T* base, const double* row, int64_t n,
+              int64_t p, int threads, T* out) {
+  parallel_blocks(n, dense::kBlockTiles * dense::kRows, dense::worthwhile(threads, n * p * p),
+                  [&](int64_t lo, int64_t hi) {
+                    std::vector<double> columns(static_cast<size_t>(p * dense::kRows));
+                    for (int64_t at = lo; at < hi; at += dense::kRows) {
+                      const int64_t rows = std::min(dense::kRows, hi - at);
+                      dense::to_columns(a + at * p, shift, rows, p, columns.data());
+                      dense::from_columns(columns.data(), w, base == nullptr ? nullptr : base + at * p, row,
+                                          rows, p, out + at * p);
+                    }
+                  });
+}
+
+// a - row for a (n x p).
+template <class T>
+void subtract_row(const T* a, const double* row, int64_t n, int64_t p, int threads, T* out) {
+  // The row repeated to at least a tile's length keeps the loop long where rows are short.
+  const int64_t repeats = std::max<int64_t>(1, dense::kEntries / p);
+  std::vector<T> pattern(static_cast<size_t>(repeats * p));
+  for (size_t k = 0; k < pattern.size(); ++k) pattern[k] = static_cast<T>(row[k % static_cast<size_t>(p)]);
+  parallel_blocks(n, dense::kBlockTiles * repeats, dense::worthwhile(threads, n * p),
+                  [&](int64_t lo, int64_t hi) {
+                    dense::subtract(a + lo * p, pattern.data(), repeats * p, (hi - lo) * p, out + lo * p);
+                  });
 }
 
 // Dot products of every vector of `left` with every vector of `right`, as left x right.
 template <class T>
 void dots(const std::vector<const T*>& left, const std::vector<const T*>& right, int64_t count, int threads,
           double* out) {
-  const size_t size = left.size() * right.size();
-  block_sums(
-      count, dense::kEntries, static_cast<int64_t>(size), threads,
-      [&](int64_t lo, int64_t hi, double* s) {
-        for (size_t i = 0; i < left.size(); ++i) {
-          for (size_t j = 0; j < right.size(); ++j) {
-            s[i * right.size() + j] = dense::dot(left[i] + lo, right[j] + lo, hi - lo);
-          }
+  using dense::kEntries, dense::kSumLanes;
+  const size_t l = left.size(), r = right.size();
+  const auto block = [&](int64_t lo, int64_t hi, double* sums) {
+    std::vector<double> wide(l * kEntries), lanes(r * l * kSumLanes, 0.0);
+    for (int64_t at = lo; at < hi; at += kEntries) {
+      const int64_t now = std::min(kEntries, hi - at);
+      for (size_t i = 0; i < l; ++i) dense::to_double(left[i] + at, now, wide.data() + i * kEntries);
+      for (size_t j = 0; j < r; ++j) {
+        double* own = lanes.data() + j * l * kSumLanes;
+        size_t i = 0;
+        for (; i + 3 <= l; i += 3) {
+          dense::add_products<T, 3>(wide.data() + i * kEntries, right[j] + at, now, own + i * kSumLanes);
         }
-      },
-      out);
+        for (; i < l; ++i) {
+          dense::add_products<T, 1>(wide.data() + i * kEntries, right[j] + at, now, own + i * kSumLanes);
+        }
+      }
+    }
+    for (size_t j = 0; j < r; ++j) {
+      for (size_t i = 0; i < l; ++i)
+        sums[i * r + j] = dense::sum_lanes(lanes.data() + (j * l + i) * kSumLanes);
+    }
+  };
+  block_sums(count, dense::kBlockTiles * kEntries, static_cast<int64_t>(l * r),
+             dense::worthwhile(threads, count * static_cast<int64_t>(l * r)), block, out);
 }
 
 // out = sum of coefficients[v] * vectors[v].
 template <class T>
-void combine(const double* coefficients, const std::vector<const T*>& vectors, int64_t count, int threads,
-             T* out) {
-  parallel_blocks(count, dense::kEntries, threads, [&](int64_t lo, int64_t hi) {
-    std::fill(out + lo, out + hi, T(0));
-    for (size_t v = 0; v < vectors.size(); ++v) {
-      dense::add_scaled(static_cast<T>(coefficients[v]), vectors[v] + lo, hi - lo, out + lo);
-    }
-  });
+void combine(const double* coefficients, std::vector<const T*> vectors, int64_t count, int threads, T* out) {
+  std::vector<T> c(coefficients, coefficients + vectors.size());
+  while (vectors.size() % 4 != 0) vectors.push_back(vectors[0]), c.push_back(T(0));
+  parallel_blocks(count, dense::kBlockTiles * dense::kEntries,
+                  dense::worthwhile(threads, count * static_cast<int64_t>(vectors.size())),
+                  [&](int64_t lo, int64_t hi) {
+                    for (int64_t at = lo; at < hi; at += dense::kEntries) {
+                      const int64_t now = std::min(dense::kEntries, hi - at);
+                      std::fill(out + at, out + at + now, T(0));
+                      for (size_t v = 0; v < vectors.size(); v += 4) {
+                        dense::add_scaled(c.data() + v, vectors[v] + at, vectors[v + 1] + at,
+                                          vectors[v + 2] + at, vectors[v + 3] + at, now, out + at);
+                      }
+                    }
+                  });
 }
 
 }  // namespace winkel

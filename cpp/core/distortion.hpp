@@ -248,13 +248,17 @@ WINKEL_CLONES double apply(const T* __restrict squares, const T* __restrict weig
     factors[k] = weights[k] * pull;
     values[k] = weights[k] * (f.value + T(0.5) * pull * (vecmath::smaller(squares[k], floor2) - floor2));
   }
-  double lanes[kLanes] = {};
-  for (int64_t k = 0; k < count; k += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) lanes[l] += static_cast<double>(values[k + l]);
+  // Enough lanes to hide the latency of additions; the last ones are filled up with zeros.
+  constexpr int64_t lanes = 4 * kLanes;
+  double sums[lanes] = {};
+  for (int64_t k = count; k % lanes != 0; ++k) values[k] = T(0);
+  for (int64_t k = 0; k < count; k += lanes) {
+    for (int64_t l = 0; l < lanes; ++l) sums[l] += static_cast<double>(values[k + l]);
   }
-  double sum = 0.0;
-  for (double lane : lanes) sum += lane;
-  return sum;
+  for (int64_t half = lanes / 2; half > 0; half /= 2) {
+    for (int64_t l = 0; l < half; ++l) sums[l] += sums[l + half];
+  }
+  return sums[0];
 }
 
 }  // namespace distortion

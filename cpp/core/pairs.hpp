@@ -28,6 +28,7 @@ constexpr int64_t kLongest = 128;  // neighbours in one segment of a row, at mos
 constexpr int64_t kWindow =
     64 * 16;  // rows are sorted by length within windows of so many, which keeps them local
 constexpr int64_t kSlicesPerBlock = 32;
+constexpr int64_t kFewEntries = 1000000;
 constexpr int64_t kWorkEntries = 4096;  // components of differences held at a time
 
 // Pairs with one distortion, packed.
@@ -225,6 +226,7 @@ class PairPlan {
       if (deviations != nullptr) g.deviation[e] = static_cast<T>(deviations[k]);
       if (loop == nullptr) g.pair[e] = from[e];
     }
+    entries_ += static_cast<int64_t>(size);
     groups_.push_back(std::move(g));
   }
 
@@ -232,6 +234,8 @@ class PairPlan {
   // `factors` holds w f'(d) / d of each pair for groups without a loop of their own (whose values are not
   // summed).
   double evaluate(const T* Y, T scale, const T* factors, int threads, T* gradient) const {
+    if (entries_ * passes_.width < kFewEntries)
+      threads = 1;  // done sooner than a second thread would be woken
     const int64_t width = passes_.width;
     std::vector<T> storage;
     if (width != m_) {
@@ -417,7 +421,7 @@ class PairPlan {
 
   int64_t n_, m_;
   PairPasses<T> passes_;
-  int64_t columns_ = 1, pairs_with_factors_ = 0;
+  int64_t columns_ = 1, entries_ = 0, pairs_with_factors_ = 0;
   std::vector<PairGroup<T>> groups_;
 };
 

@@ -471,6 +471,42 @@ def multiply(
     """The product of a - shift and w."""
 
 @overload
+def subtract_product(
+    base: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    row: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    w: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    threads: int = 1,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")]: ...
+@overload
+def subtract_product(
+    base: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    row: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    a: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    w: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    threads: int = 1,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
+    """base less a row and the product of a and w."""
+
+@overload
+def subtract_row(
+    a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    row: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    threads: int = 1,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")]: ...
+@overload
+def subtract_row(
+    a: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    row: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    threads: int = 1,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
+    """a less a row."""
+
+@overload
 def dots(
     left: Sequence[
         Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)]

@@ -25,6 +25,7 @@ KIND = "embedding"
 # others; as text they let this layer name loaders of layers above it without importing them.
 _LOADERS = {
     KIND: "winkel.embedding:from_archive",
+    "estimator": "winkel.estimators.base:from_archive",
 }
 
 

@@ -117,10 +117,15 @@ def test_standardized_projection_is_the_polar_factor(m):
     Z = normal(11, n=40, m=m)
     U, _, Vt = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)
     np.testing.assert_allclose(Standardized().project(Z), np.sqrt(40) * U @ Vt, atol=1e-12)
-    assert np.abs(Standardized().project_tangent(Standardized().project(Z), normal(12, 40, m)).sum(axis=0)).max() < 1e-12
+    assert (
+        np.abs(Standardized().project_tangent(Standardized().project(Z), normal(12, 40, m)).sum(axis=0)).max()
+        < 1e-12
+    )
 
 
-@pytest.mark.parametrize("Z", [np.zeros((20, 2)), np.outer(np.arange(20.0), [1.0, 1.0]), np.full((20, 2), 7.0)])
+@pytest.mark.parametrize(
+    "Z", [np.zeros((20, 2)), np.outer(np.arange(20.0), [1.0, 1.0]), np.full((20, 2), 7.0)]
+)
 def test_standardized_projection_of_a_flat_embedding_is_allowed_and_repeatable(Z):
     Y = Standardized().project(Z)
     assert violation(Standardized(), Y) < 1e-9

@@ -57,7 +57,9 @@ DEVIATION = 1.25
 
 
 def names(cases):
-    return [f"{c.__module__.rsplit('.')[-1]}.{c.__name__}({', '.join(map(str, k.values()))})" for c, k, _ in cases]
+    return [
+        f"{c.__module__.rsplit('.')[-1]}.{c.__name__}({', '.join(map(str, k.values()))})" for c, k, _ in cases
+    ]
 
 
 def build(kind, options, p, weight=1.0):

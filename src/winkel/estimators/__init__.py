@@ -1,1 +1,5 @@
-"""."""
+"""The scikit-learn surface: thin estimators that hold parameters, validate once, call a method and show its results."""
+
+from .mde import MDE
+
+__all__ = ["MDE"]

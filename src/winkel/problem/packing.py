@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from .distortions import FusedPart
 class PairPlan:
     """Packed pairs, and whether they carry a fused distortion or take factors from outside at each evaluation."""
 
-    core: _core.PairPlan32 | _core.PairPlan64
+    core: Any  # PairPlan32 or PairPlan64, as the embedding's precision asks
     fused: bool
 
 
@@ -24,7 +25,7 @@ def pack_pairs(
 ) -> PairPlan:
     """The plan for `edges` with the fused `parts` of their distortion, or without when there are none."""
     plan_type = _core.PairPlan64 if dtype == np.float64 else _core.PairPlan32
-    core = plan_type(n, m)
+    core: Any = plan_type(n, m)
     for part in parts:
         pairs = edges if part.pairs is None else np.ascontiguousarray(edges[part.pairs])
         weights = np.asarray(part.weights, dtype=np.float64)

@@ -6,20 +6,24 @@ import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import InvalidInputError, InvalidParameterError
 from ..resources import resolve_n_jobs
-from ..typing import FloatArray, IntArray
+from ..typing import FloatArray, IntArray, RandomState
 from .constraints import Centered, Constraint
 from .constraints.anchored import as_placed_items, check_placed_items
+from .constraints.base import working_threads
 from .distortions import as_distortion
 from .distortions.base import as_weights
 from .packing import PairPlan, pack_pairs
 
 if TYPE_CHECKING:
-    pass
+    import os
+    from collections.abc import Sequence
+
+    from ..embedding import Embedding
 
 
 class Pulls:
@@ -51,8 +55,8 @@ class Problem:
     edges : array of int, shape (p, 2)
         The pairs. Items are numbered from 0; no item is paired with itself, and no pair is listed twice.
     distortion : Distortion
-        One of `winkel.penalties` or `winkel.losses`, an object with `value(d)` and `derivative(d)`, or a function of a
-        torch vector of distances.
+        One of `winkel.penalties` or `winkel.losses`, an object with `value(d)` and `derivative(d)`, or a
+        function of a torch vector of distances.
     n_items : int, optional
         The number of items; by default the largest in `edges`, plus one.
     n_components : int
@@ -123,7 +127,7 @@ class Problem:
     def residual(self, Y: ArrayLike) -> float:
         """Frobenius norm of the gradient projected on the constraint's tangents at Y: zero where Y is stationary."""
         array = self.check_embedding(Y)
-        tangent = self.constraint.project_tangent(array, self.evaluate(array)[1])
+        tangent = self.project_tangent(array, self.evaluate(array)[1])
         return float(np.linalg.norm(tangent.astype(np.float64)))
 
     def high_distortion_pairs(self, Y: ArrayLike, k: int) -> tuple[IntArray, FloatArray]:
@@ -133,6 +137,49 @@ class Problem:
         distortions = self.distortions(Y)
         worst = np.argsort(-distortions, kind="stable")[:k]
         return self.edges[worst].astype(np.int64), distortions[worst]
+
+    def solve(
+        self,
+        init: ArrayLike | None = None,
+        *,
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        memory: int = 10,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
+        callbacks: Sequence[object] = (),
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float = 60.0,
+        resume: bool = False,
+        keep_frames: int = 0,
+    ) -> Embedding:
+        """The Embedding that projected L-BFGS finds from `init`, or from a random start.
+
+        It has converged when the residual is at most `tol`; `memory` is the number of steps it remembers.
+        `n_jobs` is by default that of the problem. The rest is as in `winkel.solvers.run`: progress,
+        callbacks, a limit in seconds, a checkpoint file every so many seconds and resuming from it, and the
+        number of iterates to keep.
+        """
+        # The one look upwards, so that a problem can be solved where it stands.
+        from ..methods.mde import solve
+
+        return solve(
+            self if n_jobs is None else self.with_jobs(n_jobs),
+            init=init,
+            max_iter=max_iter,
+            tol=tol,
+            memory=memory,
+            random_state=random_state,
+            verbose=verbose,
+            callbacks=callbacks,
+            time_limit=time_limit,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
+            keep_frames=keep_frames,
+        )
 
     def evaluate(self, Y: FloatArray) -> tuple[float, FloatArray]:
         """`gradient` for a Y already checked; this is what solvers call."""
@@ -150,6 +197,16 @@ class Problem:
         if self.pulls is not None:
             total += self.pulls.add(Y, scale, gradient)
         return total * scale, gradient
+
+    def project(self, Y: FloatArray) -> FloatArray:
+        """The allowed embedding nearest to Y."""
+        with working_threads(self.n_threads):
+            return self.constraint.project(Y)
+
+    def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
+        """The direction nearest to G that the constraint allows at Y."""
+        with working_threads(self.n_threads):
+            return self.constraint.project_tangent(Y, G)
 
     def check_embedding(self, Y: ArrayLike) -> FloatArray:
         """Y as a contiguous float array of the right shape, checked to be finite."""
@@ -199,7 +256,7 @@ def _checked_components(n_components: int, n: int) -> int:
     return int(n_components)
 
 
-def _checked_edges(edges: ArrayLike, n_items: int | None) -> IntArray:
+def _checked_edges(edges: ArrayLike, n_items: int | None) -> NDArray[np.int32]:
     """Pairs as a read-only contiguous int32 array, checked."""
     array = np.asarray(edges)
     if array.ndim != 2 or array.shape[1] != 2 or not len(array) or not np.issubdtype(array.dtype, np.integer):

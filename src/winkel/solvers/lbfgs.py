@@ -20,22 +20,8 @@ from .linesearch import Trial, strong_wolfe
 FIRST_MOVE = 0.01
 
 
-class ConstraintLike(Protocol):
-    """The two projections that the solver needs."""
-
-    def project(self, Y: FloatArray, /) -> FloatArray:
-        """The allowed embedding nearest to Y."""
-
-    def project_tangent(self, Y: FloatArray, G: FloatArray, /) -> FloatArray:
-        """The allowed direction nearest to G."""
-
-
 class ConstrainedProblem(Protocol):
     """What the solver needs of a problem."""
-
-    @property
-    def constraint(self) -> ConstraintLike:
-        """The set of allowed embeddings."""
 
     @property
     def n_threads(self) -> int:
@@ -44,13 +30,19 @@ class ConstrainedProblem(Protocol):
     def evaluate(self, Y: FloatArray, /) -> tuple[float, FloatArray]:
         """The value at Y and its gradient; not finite values are allowed."""
 
+    def project(self, Y: FloatArray, /) -> FloatArray:
+        """The allowed embedding nearest to Y."""
+
+    def project_tangent(self, Y: FloatArray, G: FloatArray, /) -> FloatArray:
+        """The allowed direction nearest to G."""
+
 
 @dataclass(frozen=True)
 class LBFGSState(SolverState):
     """The projected gradient at Y, the last steps sⱼ and changes of gradient yⱼ (oldest first), and their inner products.
 
-    `products` is the Gram matrix of (s₁, …, s_k, y₁, …, y_k, gradient): with it the recursion for the search direction
-    needs no pass over the vectors.
+    `products` is the Gram matrix of (s₁, …, s_k, y₁, …, y_k, gradient): with it the recursion for the
+    search direction needs no pass over the vectors.
     """
 
     gradient: FloatArray
@@ -77,8 +69,9 @@ class _Point:
 class LBFGS:
     """Projected L-BFGS with a modified strong Wolfe line search.
 
-    It has converged when the Frobenius norm of the projected gradient is at most `tol` (equation 5.4). It stops before
-    that when no step lowers the objective any more, which happens at the limit of the precision of Y.
+    It has converged when the Frobenius norm of the projected gradient is at most `tol` (equation 5.4). It
+    stops before that when no step lowers the objective any more, which happens at the limit of the
+    precision of Y.
     """
 
     memory: int = 10
@@ -93,7 +86,7 @@ class LBFGS:
 
     def init(self, problem: ConstrainedProblem, Y0: FloatArray) -> LBFGSState:
         """The projected start, with an empty memory."""
-        Y = np.ascontiguousarray(problem.constraint.project(Y0))
+        Y = np.ascontiguousarray(problem.project(Y0))
         value, gradient = _evaluate(problem, Y)
         products = _core.dots([gradient], [gradient], problem.n_threads)
         residual = math.sqrt(products[0, 0])
@@ -201,7 +194,7 @@ def _search(problem: ConstrainedProblem, state: LBFGSState) -> tuple[Trial[_Poin
     def evaluate(t: float) -> Trial[_Point]:
         nonlocal count
         count += 1
-        Y = problem.constraint.project(_core.combine(np.array([1.0, t]), [state.Y, direction], threads))
+        Y = problem.project(_core.combine(np.array([1.0, t]), [state.Y, direction], threads))
         value, gradient = _evaluate(problem, Y)
         return Trial(t, value, float(_core.dots([gradient], [direction], threads)[0, 0]), _Point(Y, gradient))
 
@@ -219,7 +212,7 @@ def _first_length(state: LBFGSState) -> float:
 
 def _evaluate(problem: ConstrainedProblem, Y: FloatArray) -> tuple[float, FloatArray]:
     value, gradient = problem.evaluate(Y)
-    return value, np.ascontiguousarray(problem.constraint.project_tangent(Y, gradient))
+    return value, np.ascontiguousarray(problem.project_tangent(Y, gradient))
 
 
 def _extended(

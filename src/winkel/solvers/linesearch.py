@@ -35,9 +35,9 @@ def strong_wolfe(
     """A trial with value ≤ start + c₁·t·slope₀ + slack and |slope| ≤ c₂·|slope₀|; failing that, the best one with the
     first of these; None when there is none.
 
-    `first` is the step length to begin with. `slack` is how far two values may differ by rounding alone: close to a
-    minimum it lets the slopes decide, which stay accurate where differences of values do not. A trial that is not finite
-    counts as too long.
+    `first` is the step length to begin with. `slack` is how far two values may differ by rounding alone:
+    close to a minimum it lets the slopes decide, which stay accurate where differences of values do not. A
+    trial that is not finite counts as too long.
     """
     search = _Search(evaluate, start, slack, max_evaluations)
     before, t = start, first

@@ -20,7 +20,7 @@ def test_anchored_tells_what_does_not_fit():
         wk.Anchored([0.5], [[0.0, 0.0]])
     with pytest.raises(InvalidParameterError, match="items 0 to 2"):
         wk.Problem(EDGES, wk.penalties.Quadratic(), constraint=wk.Anchored([3], [[0.0, 0.0]]))
-    with pytest.raises(InvalidParameterError, match="3 dimensions.*n_components=2"):
+    with pytest.raises(InvalidParameterError, match=r"3 dimensions.*n_components=2"):
         wk.Problem(EDGES, wk.penalties.Quadratic(), constraint=wk.Anchored([0], [[0.0, 0.0, 1.0]]))
 
 
@@ -30,7 +30,7 @@ def test_standardized_needs_more_items_than_components():
 
 
 def test_constraint_must_be_one():
-    with pytest.raises(InvalidParameterError, match="subclass of winkel.Constraint"):
+    with pytest.raises(InvalidParameterError, match=r"subclass of winkel\.Constraint"):
         wk.Problem(EDGES, wk.penalties.Quadratic(), constraint="centered")
     with pytest.raises(TypeError, match="abstract"):
         wk.Constraint()

@@ -33,7 +33,9 @@ def test_worked_values():
     # Kamada and Kawai: ((1 − 0.5)/1)², 0, ((4 − 2)/4)²
     np.testing.assert_allclose(losses.WeightedQuadratic([1.0, 1.0, 4.0]).value(D), [0.25, 0.0, 0.25])
     # Sammon: 1/δ instead
-    np.testing.assert_allclose(losses.WeightedQuadratic([1.0, 1.0, 4.0], [1.0, 1.0, 0.25]).value(D), [0.25, 0.0, 1.0])
+    np.testing.assert_allclose(
+        losses.WeightedQuadratic([1.0, 1.0, 4.0], [1.0, 1.0, 0.25]).value(D), [0.25, 0.0, 1.0]
+    )
 
 
 def test_push_and_pull_sends_each_sign_to_its_penalty():
@@ -112,7 +114,10 @@ def test_what_is_no_distortion_is_refused(thing):
         (lambda: penalties.Huber(threshold=-1), "threshold"),
         (lambda: penalties.Logistic(alpha=0), "alpha"),
         (lambda: penalties.PushAndPull(1.0), "needs a vector of weights"),
-        (lambda: penalties.PushAndPull([1.0, -1.0], penalties.Linear([1.0, 2.0])), "one weight for all pairs"),
+        (
+            lambda: penalties.PushAndPull([1.0, -1.0], penalties.Linear([1.0, 2.0])),
+            "one weight for all pairs",
+        ),
         (lambda: losses.Absolute(1.0), "vector with one entry a pair"),
         (lambda: losses.Absolute([1.0, -1.0]), "zero or positive; entry 1 is -1.0"),
         (lambda: losses.Absolute([1.0, 2.0], [1.0]), "1 weights and 2 deviations"),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -10,11 +13,28 @@ from ... import _core
 from ...random import Stream
 from ...typing import FloatArray
 
+_THREADS: ContextVar[int] = ContextVar("threads", default=1)
+
+
+def threads() -> int:
+    """The number of threads for the projections, which have no parameter for it: that of the problem at work."""
+    return _THREADS.get()
+
+
+@contextmanager
+def working_threads(count: int) -> Iterator[None]:
+    """Within it `threads()` is `count`."""
+    token = _THREADS.set(count)
+    try:
+        yield
+    finally:
+        _THREADS.reset(token)
+
 
 class Constraint(ABC):
     """A set of allowed embeddings. Arrays are n × m, float32 or float64, and results keep the precision."""
 
-    def check(self, n: int, m: int) -> None:
+    def check(self, n: int, m: int) -> None:  # noqa: B027 (most constraints allow some embedding of any size)
         """Raise InvalidParameterError when no embedding of n items in m dimensions is allowed."""
 
     @abstractmethod
@@ -37,5 +57,5 @@ def random_normal(n: int, m: int, seed: int) -> FloatArray:
 
 def centered(Y: FloatArray) -> FloatArray:
     """Y less the mean of its rows, in the precision of Y."""
-    mean = _core.column_sums(np.ascontiguousarray(Y)) / len(Y)
-    return np.asarray(Y - mean.astype(Y.dtype))
+    Z = np.ascontiguousarray(Y)
+    return np.asarray(_core.subtract_row(Z, _core.column_sums(Z, threads()) / len(Z), threads()))

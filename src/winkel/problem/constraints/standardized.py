@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import _core
 from ...errors import InvalidParameterError
 from ...typing import FloatArray
-from .base import Constraint, centered, random_normal
+from .base import Constraint, random_normal, threads
 
 
 @dataclass(frozen=True)
@@ -39,24 +40,25 @@ class Standardized(Constraint):
             Z = Z + (scale * random_normal(n, m, 0)).astype(Z.dtype)
             values, vectors, mean = _spectrum(Z)
         root = (vectors * np.sqrt(n / values)) @ vectors.T
-        return np.asarray(_core.multiply(Z, mean, np.ascontiguousarray(root)))
+        return np.asarray(_core.multiply(Z, mean, np.ascontiguousarray(root), threads()))
 
     def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
         """G less its mean and Y·sym(YᵀG)/n.
 
-        Equation 5.10 has GᵀY for the symmetric part; both agree for gradients of pairwise distortions, where YᵀG is
-        symmetric, and this form is the nearest tangent for any G.
+        Equation 5.10 has GᵀY for the symmetric part; both agree for gradients of pairwise distortions,
+        where YᵀG is symmetric, and this form is the nearest tangent for any G.
         """
-        G = np.ascontiguousarray(centered(G))
-        Y = np.ascontiguousarray(Y)
-        cross = _core.gram(Y, G) / len(Y)
-        zero = np.zeros(Y.shape[1])
-        return np.asarray(G - _core.multiply(Y, zero, np.ascontiguousarray(0.5 * (cross + cross.T))))
+        G, Y = np.ascontiguousarray(G), np.ascontiguousarray(Y)
+        mean = _core.column_sums(G, threads()) / len(G)
+        # Y is centred, so that its product with G is that with G less its mean.
+        cross = _core.gram(Y, G, threads()) / len(Y)
+        symmetric = np.ascontiguousarray(0.5 * (cross + cross.T))
+        return np.asarray(_core.subtract_product(G, mean, Y, symmetric, threads()))
 
 
-def _spectrum(Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _spectrum(Z: FloatArray) -> tuple[NDArray[np.float64], ...]:
     """Eigenvalues (ascending) and eigenvectors of the centred ZᵀZ, and the mean of the rows."""
-    mean = np.asarray(_core.column_sums(Z)) / len(Z)
-    gram = _core.gram(Z, Z) - len(Z) * np.outer(mean, mean)
+    mean = np.asarray(_core.column_sums(Z, threads())) / len(Z)
+    gram = _core.gram(Z, Z, threads()) - len(Z) * np.outer(mean, mean)
     values, vectors = np.linalg.eigh(gram)
     return values, vectors, mean

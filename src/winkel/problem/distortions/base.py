@@ -31,10 +31,10 @@ class FusedPart:
 class Distortion(ABC):
     """Elementwise f(d) and f'(d) of a vector of distances, one entry a pair.
 
-    Many formulas have no finite value or slope at d = 0. Below a small `floor` every distortion is therefore continued
-    by the parabola f(floor) + f'(floor) (d² − floor²) / (2 floor), which has the same value and slope at the floor. So
-    f is finite and smooth as a function of the points themselves: the force f'(d)/d · (yᵢ − yⱼ) fades to zero as two
-    points meet, and coincident points never give NaN.
+    Many formulas have no finite value or slope at d = 0. Below a small `floor` every distortion is
+    therefore continued by the parabola f(floor) + f'(floor) (d² − floor²) / (2 floor), which has the same
+    value and slope at the floor. So f is finite and smooth as a function of the points themselves: the
+    force f'(d)/d · (yᵢ − yⱼ) fades to zero as two points meet, and coincident points never give NaN.
     """
 
     floor: float = DEFAULT_FLOOR

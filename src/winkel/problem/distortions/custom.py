@@ -15,7 +15,8 @@ from .base import DEFAULT_FLOOR, Distortion
 class Custom(Distortion):
     """The distortion of an object with `value(d)` and `derivative(d)`, both elementwise on a vector of distances.
 
-    The object may have a `floor` of its own; its methods are only called with distances that are at least so large.
+    The object may have a `floor` of its own; its methods are only called with distances that are at least
+    so large.
     """
 
     def __init__(self, functions: Any) -> None:
@@ -67,8 +68,8 @@ def as_distortion(distortion: object) -> Distortion:
         if callable(distortion):
             return Autodiff(distortion)
     raise InvalidParameterError(
-        "distortion must be one of winkel.penalties or winkel.losses, an object with the methods value(d) and "
-        f"derivative(d), or a function of a torch vector of distances; got {distortion!r}."
+        "distortion must be one of winkel.penalties or winkel.losses, an object with the methods value(d) "
+        f"and derivative(d), or a function of a torch vector of distances; got {distortion!r}."
     )
 
 

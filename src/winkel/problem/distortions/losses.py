@@ -1,13 +1,14 @@
 """Losses: distortions w·ℓ(δ, d) derived from original distances δ (Agrawal et al. 2021, section 4.2).
 
-A loss is zero where d = δ and grows to both sides. `deviations` (δ) is a vector with one entry a pair; `weights` is an
-optional number or vector. Where a loss has a kink at d = δ its derivative there is given as 0. The floor below which a
-loss is continued by a parabola (see Distortion) is a millionth of the mean deviation.
+A loss is zero where d = δ and grows to both sides. `deviations` (δ) is a vector with one entry a pair;
+`weights` is an optional number or vector. Where a loss has a kink at d = δ its derivative there is given as
+0. The floor below which a loss is continued by a parabola (see Distortion) is a millionth of the mean
+deviation.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -48,8 +49,8 @@ class Loss(Formula):
         return np.asarray(self.deviations, dtype=d.dtype)
 
     def fused(self) -> tuple[FusedPart, ...]:
-        deviations = np.asarray(self.deviations)
-        return (FusedPart(self.kernel, *self.parameters(), self.floor, self.weights, deviations),)
+        (part,) = super().fused()
+        return (replace(part, deviations=np.asarray(self.deviations)),)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,9 @@
 """Penalties: distortions w·p(d) derived from weights w (Agrawal et al. 2021, section 4.1).
 
-A positive weight makes an increasing p attractive, a negative weight makes it repulsive. Linear, Quadratic, Cubic, Power,
-Huber, Logistic and Log1p are meant to attract; InvPower, Log and LogRatio are barriers meant to repel (p → −∞ as d → 0,
-p → 0 as d → ∞); PushAndPull joins one of each. `weights` is a number for all pairs or a vector with one entry a pair.
+A positive weight makes an increasing p attractive, a negative weight makes it repulsive. Linear, Quadratic,
+Cubic, Power, Huber, Logistic and Log1p are meant to attract; InvPower, Log and LogRatio are barriers meant
+to repel (p → −∞ as d → 0, p → 0 as d → ∞); PushAndPull joins one of each. `weights` is a number for all
+pairs or a vector with one entry a pair.
 """
 
 from __future__ import annotations
@@ -197,8 +198,8 @@ class LogRatio(_WithExponent):
 class PushAndPull(Distortion):
     """f(d) = w·attractive(d) where w ≥ 0, w·repulsive(d) where w < 0 (equation 4.1)
 
-    `attractive` and `repulsive` are penalties with one weight for all pairs (`Log1p(exponent=1.5)`, or the class for its
-    defaults), or a user's own distortion. Their weights multiply those given here.
+    `attractive` and `repulsive` are penalties with one weight for all pairs (`Log1p(exponent=1.5)`, or the
+    class for its defaults), or a user's own distortion. Their weights multiply those given here.
     """
 
     def __init__(self, weights: ArrayLike, attractive: Any = Log1p, repulsive: Any = Log) -> None:

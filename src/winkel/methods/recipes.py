@@ -1,0 +1,187 @@
+"""Recipes for minimum-distortion embedding (Agrawal et al. 2021): from data or a graph to a Problem, and to a start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..data import as_matrix
+from ..errors import InvalidInputError, InvalidParameterError
+from ..graph import Graph, knn, path_distances, spectral_embedding
+from ..graph.metrics import pair_distances
+from ..problem import Constraint, Problem, losses, penalties
+from ..problem.distortions import Distortion
+from ..resources import resolve_n_jobs, resolve_seed
+from ..typing import FloatArray, IntArray, Metric, RandomState
+from .pairs import random_pairs
+
+ATTRACTIVE = {
+    "linear": penalties.Linear,
+    "quadratic": penalties.Quadratic,
+    "cubic": penalties.Cubic,
+    "power": penalties.Power,
+    "huber": penalties.Huber,
+    "logistic": penalties.Logistic,
+    "log1p": penalties.Log1p,
+}
+REPULSIVE = {"log": penalties.Log, "inv_power": penalties.InvPower, "log_ratio": penalties.LogRatio}
+LOSSES = {
+    "absolute": losses.Absolute,
+    "quadratic": losses.Quadratic,
+    "weighted_quadratic": losses.WeightedQuadratic,
+    "cubic": losses.Cubic,
+    "power": losses.Power,
+    "huber": losses.Huber,
+    "logistic": losses.Logistic,
+    "fractional": losses.Fractional,
+    "soft_fractional": losses.SoftFractional,
+}
+MAX_DISTANCES = 5 * 10**7
+
+
+def preserve_neighbors(
+    data: Any,
+    n_components: int = 2,
+    *,
+    n_neighbors: int = 15,
+    metric: Metric = "euclidean",
+    attractive: str | type[Distortion] | Distortion = "log1p",
+    repulsive: str | type[Distortion] | Distortion | None = "log",
+    repulsive_fraction: float = 1.0,
+    sample_weight: ArrayLike | None = None,
+    constraint: Constraint | None = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    max_memory: int | float | str | None = None,
+    verbose: bool = False,
+) -> Problem:
+    """The Problem that puts neighbours near each other and a sample of other pairs apart.
+
+    `data` is anything that `winkel.graph.knn` takes, or a Graph, whose edges are then the similar pairs with its weights:
+    for a neighbour graph 2 where two rows list each other and 1 where one lists the other. Dissimilar pairs, weight −1,
+    are drawn uniformly among the pairs that are not similar, `repulsive_fraction` as many as there are similar ones; with
+    repulsive=None there are none. Weights of a pair are multiplied by the root of its ends' sample weights.
+    """
+    seed = resolve_seed(random_state)
+    graph = (
+        data
+        if isinstance(data, Graph)
+        else knn(
+            data,
+            n_neighbors,
+            metric=metric,
+            n_jobs=n_jobs,
+            random_state=seed,
+            max_memory=max_memory,
+            verbose=verbose,
+        )
+    )
+    if graph.n_edges == 0:
+        raise InvalidInputError("the graph has no edges, so there are no neighbours to preserve.")
+    similar, weights = graph.edges, graph.weights.astype(np.float64)
+    attract = _distortion("attractive", attractive, ATTRACTIVE)
+    if repulsive is None:
+        weights = _weighted(weights, similar, sample_weight, graph.n)
+        distortion: Distortion = penalties.PushAndPull(weights, attract, penalties.Log)
+        return Problem(
+            similar,
+            distortion,
+            n_items=graph.n,
+            n_components=n_components,
+            constraint=constraint,
+            n_jobs=n_jobs,
+        )
+    dissimilar = random_pairs(graph.n, _repulsive_count(graph, repulsive_fraction), seed, avoid=similar, n_jobs=resolve_n_jobs(n_jobs))
+    edges = np.concatenate([similar, dissimilar])
+    weights = np.concatenate([weights, np.full(len(dissimilar), -1.0)])
+    weights = _weighted(weights, edges, sample_weight, graph.n)
+    distortion = penalties.PushAndPull(weights, attract, _distortion("repulsive", repulsive, REPULSIVE))
+    return Problem(
+        edges, distortion, n_items=graph.n, n_components=n_components, constraint=constraint, n_jobs=n_jobs
+    )
+
+
+def preserve_distances(
+    data: Any,
+    n_components: int = 2,
+    *,
+    metric: str = "euclidean",
+    loss: str | Callable[[FloatArray], Distortion] = "absolute",
+    max_distances: int = MAX_DISTANCES,
+    constraint: Constraint | None = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> Problem:
+    """The Problem whose pairs ask for the distances they have in the data.
+
+    `data` is a matrix of rows (distances by `metric`), or a Graph (lengths of shortest paths; pairs without a path are
+    left out). All pairs are used if there are at most `max_distances` of them, else that many drawn at random. `loss` is
+    a name or anything that makes a distortion from the vector of original distances.
+    """
+    seed = resolve_seed(random_state)
+    if isinstance(max_distances, bool) or max_distances < 1:
+        raise InvalidParameterError(f"max_distances must be a positive integer; got {max_distances!r}.")
+    if isinstance(data, Graph):
+        n = data.n
+        edges, far = path_distances(data, max_pairs=int(max_distances), random_state=seed, n_jobs=n_jobs)
+    else:
+        X = as_matrix(data, allow_sparse=False)
+        n = len(X)
+        edges = _all_or_some_pairs(n, int(max_distances), seed)
+        far = pair_distances(X, edges, metric, resolve_n_jobs(n_jobs))
+    make = LOSSES.get(loss) if isinstance(loss, str) else loss
+    if make is None:
+        raise InvalidParameterError(
+            f"loss must be one of {_listed(LOSSES)} or make a distortion; got {loss!r}."
+        )
+    return Problem(
+        edges, make(far), n_items=n, n_components=n_components, constraint=constraint, n_jobs=n_jobs
+    )
+
+
+def spectral_start(graph: Graph, n_components: int, seed: int, n_jobs: int | None) -> FloatArray:
+    """A start from the graph: its spectral embedding with unit variance in each coordinate, in float32.
+
+    This is the quadratic problem's solution, near enough to start from.
+    """
+    Y = spectral_embedding(graph, n_components, tol=1e-2, random_state=seed, n_jobs=n_jobs)
+    spread = Y.std(axis=0)
+    return np.asarray((Y - Y.mean(axis=0)) / np.where(spread > 0, spread, 1), dtype=np.float32)
+
+
+def _distortion(side: str, given: str | type[Distortion] | Distortion, known: dict[str, Any]) -> Any:
+    if isinstance(given, str) and given not in known:
+        raise InvalidParameterError(f"{side} must be one of {_listed(known)} or a penalty; got {given!r}.")
+    return known[given] if isinstance(given, str) else given
+
+
+def _listed(known: dict[str, Any]) -> str:
+    return ", ".join(repr(name) for name in known)
+
+
+def _repulsive_count(graph: Graph, fraction: float) -> int:
+    if not (np.isfinite(fraction) and fraction > 0):
+        raise InvalidParameterError(f"repulsive_fraction must be a positive number; got {fraction!r}.")
+    free = graph.n * (graph.n - 1) // 2 - graph.n_edges
+    return min(round(fraction * graph.n_edges), free)
+
+
+def _weighted(weights: FloatArray, edges: IntArray, sample_weight: ArrayLike | None, n: int) -> FloatArray:
+    if sample_weight is None:
+        return weights
+    given = np.asarray(sample_weight, dtype=np.float64)
+    if given.shape != (n,) or not np.isfinite(given).all() or (given <= 0).any():
+        raise InvalidParameterError(
+            f"sample_weight must hold one positive, finite number a row, {n} of them; got shape {given.shape}."
+        )
+    root = np.sqrt(given)
+    return weights * root[edges[:, 0]] * root[edges[:, 1]]
+
+
+def _all_or_some_pairs(n: int, most: int, seed: int) -> IntArray:
+    if n * (n - 1) // 2 <= most:
+        return np.stack(np.triu_indices(n, 1), axis=1).astype(np.int32)
+    return random_pairs(n, most, seed)
