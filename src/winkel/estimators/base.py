@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import warnings
 from typing import Any
@@ -117,22 +118,25 @@ def usable_neighbors(n_neighbors: int, n: int) -> int:
     if n_neighbors < n:
         return n_neighbors
     warnings.warn(
-        f"n_neighbors={n_neighbors}, but there are only {n} rows; n_neighbors={n - 1} is used.", DataWarning, stacklevel=4
+        f"n_neighbors={n_neighbors}, but there are only {n} rows; n_neighbors={n - 1} is used.",
+        DataWarning,
+        stacklevel=4,
     )
     return n - 1
 
 
 def from_archive(archive: Archive) -> Embedder:
     """The fitted estimator in an archive of kind "estimator"."""
-    from . import __all__ as known
-    from . import __dict__ as estimators
-
+    estimators = importlib.import_module(__package__)
+    known: list[str] = estimators.__all__
     meta, arrays = archive.meta, archive.arrays
     try:
         if meta["class"] not in known:
-            raise ModelFileError(f"The file holds a {meta['class']!r}; this version knows {', '.join(known)}.")
+            raise ModelFileError(
+                f"The file holds a {meta['class']!r}; this version knows {', '.join(known)}."
+            )
         parameters = {name: unpack(value, arrays) for name, value in meta["parameters"].items()}
-        estimator: Embedder = estimators[meta["class"]](**parameters)
+        estimator: Embedder = getattr(estimators, meta["class"])(**parameters)
         for name, value in meta["fitted"].items():
             if name not in estimator._fitted:
                 raise ModelFileError(f"The file sets {name!r}, which {meta['class']} does not have.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..data import as_matrix
 from ..errors import InvalidInputError, InvalidParameterError
@@ -81,8 +82,9 @@ def preserve_neighbors(
     )
     if graph.n_edges == 0:
         raise InvalidInputError("the graph has no edges, so there are no neighbours to preserve.")
-    similar, weights = graph.edges, graph.weights.astype(np.float64)
-    attract = _distortion("attractive", attractive, ATTRACTIVE)
+    similar = graph.edges
+    weights: FloatArray = graph.weights.astype(np.float64)
+    attract = named("attractive", attractive, ATTRACTIVE)
     if repulsive is None:
         weights = _weighted(weights, similar, sample_weight, graph.n)
         distortion: Distortion = penalties.PushAndPull(weights, attract, penalties.Log)
@@ -94,11 +96,17 @@ def preserve_neighbors(
             constraint=constraint,
             n_jobs=n_jobs,
         )
-    dissimilar = random_pairs(graph.n, _repulsive_count(graph, repulsive_fraction), seed, avoid=similar, n_jobs=resolve_n_jobs(n_jobs))
+    dissimilar = random_pairs(
+        graph.n,
+        _repulsive_count(graph, repulsive_fraction),
+        seed,
+        avoid=similar,
+        n_jobs=resolve_n_jobs(n_jobs),
+    )
     edges = np.concatenate([similar, dissimilar])
     weights = np.concatenate([weights, np.full(len(dissimilar), -1.0)])
     weights = _weighted(weights, edges, sample_weight, graph.n)
-    distortion = penalties.PushAndPull(weights, attract, _distortion("repulsive", repulsive, REPULSIVE))
+    distortion = penalties.PushAndPull(weights, attract, named("repulsive", repulsive, REPULSIVE))
     return Problem(
         edges, distortion, n_items=graph.n, n_components=n_components, constraint=constraint, n_jobs=n_jobs
     )
@@ -143,22 +151,45 @@ def preserve_distances(
 
 
 def spectral_start(graph: Graph, n_components: int, seed: int, n_jobs: int | None) -> FloatArray:
-    """A start from the graph: its spectral embedding with unit variance in each coordinate, in float32.
+    """A start from the graph: its spectral embedding with unit variance in each coordinate.
 
     This is the quadratic problem's solution, near enough to start from.
     """
     Y = spectral_embedding(graph, n_components, tol=1e-2, random_state=seed, n_jobs=n_jobs)
     spread = Y.std(axis=0)
-    return np.asarray((Y - Y.mean(axis=0)) / np.where(spread > 0, spread, 1), dtype=np.float32)
+    return np.asarray((Y - Y.mean(axis=0)) / np.where(spread > 0, spread, 1))
 
 
-def _distortion(side: str, given: str | type[Distortion] | Distortion, known: dict[str, Any]) -> Any:
-    if isinstance(given, str) and given not in known:
-        raise InvalidParameterError(f"{side} must be one of {_listed(known)} or a penalty; got {given!r}.")
-    return known[given] if isinstance(given, str) else given
+def principal_start(X: FloatArray, n_components: int) -> FloatArray:
+    """A start from the rows: their coordinates along the directions of largest variance."""
+    centred = X - X.mean(axis=0)
+    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+        _, directions = np.linalg.eigh(centred.T.astype(np.float64) @ centred)
+        Y = centred @ directions[:, ::-1][:, :n_components].astype(X.dtype)
+    return np.pad(Y, ((0, 0), (0, n_components - Y.shape[1])))
 
 
-def _listed(known: dict[str, Any]) -> str:
+def fit_scale(problem: Problem, Y: FloatArray, deviations: ArrayLike) -> FloatArray:
+    """Y stretched so that its distances are as near as can be to `deviations`, in squares."""
+    d = problem.distances(Y).astype(np.float64)
+    square = float(d @ d)
+    return Y * (float(d @ np.asarray(deviations, dtype=np.float64)) / square if square > 0 else 1.0)
+
+
+def named(
+    side: str, given: str | type[Distortion] | Distortion, known: Mapping[str, type[Distortion]]
+) -> Distortion:
+    """The penalty that `given` names, makes or is."""
+    if isinstance(given, str):
+        if given not in known:
+            raise InvalidParameterError(
+                f"{side} must be one of {_listed(known)} or a penalty; got {given!r}."
+            )
+        return known[given]()
+    return given() if isinstance(given, type) else given
+
+
+def _listed(known: Mapping[str, Any]) -> str:
     return ", ".join(repr(name) for name in known)
 
 
@@ -181,7 +212,7 @@ def _weighted(weights: FloatArray, edges: IntArray, sample_weight: ArrayLike | N
     return weights * root[edges[:, 0]] * root[edges[:, 1]]
 
 
-def _all_or_some_pairs(n: int, most: int, seed: int) -> IntArray:
+def _all_or_some_pairs(n: int, most: int, seed: int) -> NDArray[np.int32]:
     if n * (n - 1) // 2 <= most:
         return np.stack(np.triu_indices(n, 1), axis=1).astype(np.int32)
     return random_pairs(n, most, seed)
