@@ -25,7 +25,7 @@ _NAMES = {
     "penalties": "problem",
 }
 
-__all__ = ["__version__", *_MODULES, *_NAMES]  # noqa: PLE0604
+__all__ = ["__version__", *_MODULES, *_NAMES]
 
 
 def __getattr__(name: str) -> object:
