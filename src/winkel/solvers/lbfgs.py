@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +18,12 @@ from .linesearch import Trial, strong_wolfe
 
 # The first step has no curvature to go by: it moves the points by this part of their spread.
 FIRST_MOVE = 0.01
+
+# Values are sums of rounded terms: closer than this, relatively, they cannot be told apart.
+ROUNDING = {np.dtype(np.float32): 2e-7, np.dtype(np.float64): 1e-13}
+
+# So many iterations without a new lowest objective or residual mean that the precision is used up.
+PATIENCE = 30
 
 
 class ConstrainedProblem(Protocol):
@@ -51,7 +57,8 @@ class LBFGSState(SolverState):
     products: NDArray[np.float64]
     evaluations: int
     step_length: float
-    stuck: bool = False
+    lowest: tuple[float, float]  # objective and residual so far
+    idle: int = 0  # iterations since one of them fell
 
     def extras(self) -> Mapping[str, float]:
         return {"evaluations": self.evaluations, "step_length": self.step_length}
@@ -70,8 +77,7 @@ class LBFGS:
     """Projected L-BFGS with a modified strong Wolfe line search.
 
     It has converged when the Frobenius norm of the projected gradient is at most `tol` (equation 5.4). It
-    stops before that when no step lowers the objective any more, which happens at the limit of the
-    precision of Y.
+    stops before that when nothing improves any more, which happens at the limit of the precision of Y.
     """
 
     memory: int = 10
@@ -90,7 +96,7 @@ class LBFGS:
         value, gradient = _evaluate(problem, Y)
         products = _core.dots([gradient], [gradient], problem.n_threads)
         residual = math.sqrt(products[0, 0])
-        return LBFGSState(0, Y, value, residual, gradient, (), (), products, 1, 0.0)
+        return LBFGSState(0, Y, value, residual, gradient, (), (), products, 1, 0.0, (value, residual))
 
     def step(self, problem: ConstrainedProblem, state: LBFGSState) -> LBFGSState:
         """The state after one search direction and one line search along it."""
@@ -101,18 +107,8 @@ class LBFGS:
             found, more = _search(problem, state)
             evaluations += more
         if found is None:
-            return LBFGSState(
-                iteration=state.iteration + 1,
-                Y=state.Y,
-                objective=state.objective,
-                residual=state.residual,
-                gradient=state.gradient,
-                steps=(),
-                changes=(),
-                products=state.products,
-                evaluations=evaluations,
-                step_length=0.0,
-                stuck=True,
+            return replace(
+                state, iteration=state.iteration + 1, evaluations=evaluations, step_length=0.0, idle=PATIENCE
             )
         return self._moved(problem, state, found, evaluations)
 
@@ -124,12 +120,12 @@ class LBFGS:
                 f"The norm of the projected gradient fell to {state.residual:.3g}, tol={self.tol:g}, "
                 f"after {state.iteration} iterations.",
             )
-        if state.stuck:
+        if state.idle >= PATIENCE:
             return Status(
                 "stopped",
-                f"No step along the gradient lowers the objective in {state.Y.dtype.name} after "
-                f"{state.iteration} iterations; the norm of the projected gradient is {state.residual:.3g}, "
-                f"tol={self.tol:g}. Start from a float64 init, or accept this tolerance.",
+                f"No further progress can be made in {state.Y.dtype.name} after {state.iteration} iterations; "
+                f"the norm of the projected gradient is {state.residual:.3g}, tol={self.tol:g}. "
+                "Start from a float64 init, or accept this tolerance.",
             )
         return None
 
@@ -148,17 +144,21 @@ class LBFGS:
             keep = [j for j in range(k) if j != drop]
             steps, changes = tuple(steps[j] for j in keep), tuple(changes[j] for j in keep)
             products = products[np.ix_(rows := [*keep, *(k + j for j in keep), 2 * k], rows)]
+        residual = math.sqrt(products[-1, -1])
+        lowest = (min(state.lowest[0], found.value), min(state.lowest[1], residual))
         return LBFGSState(
             iteration=state.iteration + 1,
             Y=Y,
             objective=found.value,
-            residual=math.sqrt(products[-1, -1]),
+            residual=residual,
             gradient=gradient,
             steps=steps,
             changes=changes,
             products=products,
             evaluations=evaluations,
             step_length=found.t,
+            lowest=lowest,
+            idle=0 if lowest != state.lowest else state.idle + 1,
         )
 
 
@@ -199,7 +199,7 @@ def _search(problem: ConstrainedProblem, state: LBFGSState) -> tuple[Trial[_Poin
         return Trial(t, value, float(_core.dots([gradient], [direction], threads)[0, 0]), _Point(Y, gradient))
 
     start = Trial(0.0, state.objective, slope, _Point(state.Y, state.gradient))
-    slack = 0.1 * float(np.finfo(state.Y.dtype).eps) * abs(state.objective)
+    slack = ROUNDING[state.Y.dtype] * abs(state.objective)
     return strong_wolfe(evaluate, start, _first_length(state), slack=slack), count
 
 
@@ -235,15 +235,4 @@ def _extended(
 
 
 def _forget(state: LBFGSState) -> LBFGSState:
-    return LBFGSState(
-        iteration=state.iteration,
-        Y=state.Y,
-        objective=state.objective,
-        residual=state.residual,
-        gradient=state.gradient,
-        steps=(),
-        changes=(),
-        products=state.products[-1:, -1:],
-        evaluations=state.evaluations,
-        step_length=state.step_length,
-    )
+    return replace(state, steps=(), changes=(), products=state.products[-1:, -1:])

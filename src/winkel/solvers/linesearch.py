@@ -32,8 +32,8 @@ def strong_wolfe(
     slack: float = 0.0,
     max_evaluations: int = 25,
 ) -> Trial[PointT] | None:
-    """A trial with value ≤ start + c₁·t·slope₀ + slack and |slope| ≤ c₂·|slope₀|; failing that, the best one with the
-    first of these; None when there is none.
+    """A trial with value ≤ start + c₁·t·slope₀ + slack and |slope| ≤ c₂·|slope₀|; failing that, the lowest one with
+    the first of these; None when there is none below the start.
 
     `first` is the step length to begin with. `slack` is how far two values may differ by rounding alone:
     close to a minimum it lets the slopes decide, which stay accurate where differences of values do not. A
@@ -69,7 +69,7 @@ class _Search(Generic[PointT]):
     def at(self, t: float) -> Trial[PointT]:
         trial = self._evaluate(t)
         self.left -= 1
-        if self.is_low(trial) and (self.best is None or trial.value < self.best.value):
+        if trial.value < (self._start if self.best is None else self.best).value and self.is_low(trial):
             self.best = trial
         return trial
 
