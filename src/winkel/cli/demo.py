@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..data.datasets import load_digits
+from ..estimators import MDE
 from ..graph import Graph, knn, spectral_embedding
 from ..typing import FloatArray
 from ..view.plots import plot_maps
@@ -16,6 +17,10 @@ _N_NEIGHBORS = 15
 # Name of a map: from the neighbour graph and a seed to points in the plane.
 MAPS: dict[str, Callable[[Graph, int], FloatArray]] = {
     "spectral": lambda graph, seed: spectral_embedding(graph, 2, random_state=seed),
+    "MDE, neighbours": lambda graph, seed: MDE(random_state=seed).fit_transform(graph),
+    "MDE, distances": lambda graph, seed: MDE(
+        preserve="distances", loss="absolute", max_distances=200_000, random_state=seed
+    ).fit_transform(graph),
 }
 
 
@@ -30,7 +35,7 @@ def demo(output: str, seed: int) -> None:
     for name, make in MAPS.items():
         start = time.perf_counter()
         maps[name] = make(graph, seed)
-        print(f"  {name + ' map':<18}{len(maps[name]):>8} points {time.perf_counter() - start:6.2f} s")
+        print(f"  {name:<18}{len(maps[name]):>8} points {time.perf_counter() - start:6.2f} s")
     picture = Path(output) / "maps.png"
     plot_maps(maps, labels=digits.y, path=picture)
     print(f"picture: {picture}")
