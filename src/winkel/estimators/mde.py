@@ -21,6 +21,7 @@ from ..methods.recipes import (
     REPULSIVE,
     fit_scale,
     named,
+    pivot_start,
     preserve_distances,
     preserve_neighbors,
     principal_start,
@@ -51,7 +52,8 @@ class MDE(Embedder):
     loss, max_distances : for preserve="distances": a name of `winkel.losses` or what makes one, and the most pairs to use.
     constraint : "centered", "standardized", or a `winkel.Constraint`.
     anchors : (indices, positions): rows that are to stay in given places.
-    init : "quadratic" (spectral embedding of the graph), "random", or an array of positions.
+    init : "quadratic" (spectral embedding of the graph; with preserve="distances" classical scaling), "random", or an
+        array of positions.
     solver : "auto" or "lbfgs".
     max_iter, tol, memory : iterations at most; residual at which to stop; steps that L-BFGS remembers.
     keep_frames : how many iterates to keep on the way, in `embedding_.frames`.
@@ -267,6 +269,8 @@ class MDE(Embedder):
             raise InvalidParameterError(f"init must be 'quadratic', 'random' or an array; got {self.init!r}.")
         if self.init == "random":
             Y = problem.constraint.initialize(*problem.shape, seed)
+        elif graph is not None and self.preserve == "distances":
+            Y = pivot_start(graph, self.n_components, seed, self.n_jobs)
         elif graph is not None:
             Y = spectral_start(graph, self.n_components, seed, self.n_jobs)
         else:

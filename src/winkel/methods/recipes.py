@@ -11,10 +11,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..data import as_matrix
 from ..errors import InvalidInputError, InvalidParameterError
-from ..graph import Graph, knn, path_distances, spectral_embedding
+from ..graph import Graph, knn, path_distances, shortest_paths, spectral_embedding
 from ..graph.metrics import pair_distances
 from ..problem import Constraint, Problem, losses, penalties
 from ..problem.distortions import Distortion
+from ..random import Stream
 from ..resources import resolve_n_jobs, resolve_seed
 from ..typing import FloatArray, IntArray, Metric, RandomState
 from .pairs import random_pairs
@@ -41,6 +42,7 @@ LOSSES = {
     "soft_fractional": losses.SoftFractional,
 }
 MAX_DISTANCES = 5 * 10**7
+_PIVOTS = 100
 
 
 def preserve_neighbors(
@@ -167,6 +169,20 @@ def principal_start(X: FloatArray, n_components: int) -> FloatArray:
         _, directions = np.linalg.eigh(centred.T.astype(np.float64) @ centred)
         Y = centred @ directions[:, ::-1][:, :n_components].astype(X.dtype)
     return np.pad(Y, ((0, 0), (0, n_components - Y.shape[1])))
+
+
+def pivot_start(graph: Graph, n_components: int, seed: int, n_jobs: int | None) -> FloatArray:
+    """A start from path lengths: classical scaling of all nodes against some (pivot MDS of Brandes and Pich 2006)."""
+    pivots = np.sort(Stream.named(seed, "pivots").permutation(graph.n)[:_PIVOTS])
+    far = shortest_paths(graph, pivots, n_jobs=n_jobs).T.astype(np.float64)
+    reached = np.isfinite(far)
+    far[~reached] = 1.5 * far[reached].max()  # other components stand beside, not infinitely far
+    square = far * far
+    C = -0.5 * (square - square.mean(axis=0) - square.mean(axis=1, keepdims=True) + square.mean())
+    with threadpool_limits(1, user_api="blas"):
+        _, directions = np.linalg.eigh(C.T @ C)
+        Y = C @ directions[:, ::-1][:, :n_components]
+    return np.pad(Y / np.linalg.norm(far), ((0, 0), (0, n_components - Y.shape[1])))
 
 
 def fit_scale(problem: Problem, Y: FloatArray, deviations: ArrayLike) -> FloatArray:

@@ -1,0 +1,18 @@
+"""Chapter 12: single cells, and cells that come later placed in the finished map."""
+
+import numpy as np
+
+import winkel as wk
+
+cells = wk.datasets.load_covid_balf()
+later = np.arange(len(cells.X)) % 10 == 0
+mde = wk.MDE(random_state=0).fit(cells.X[~later])
+Y = np.empty((len(cells.X), 2), dtype=np.float32)
+Y[~later] = mde.embedding_.Y
+Y[later] = mde.transform(cells.X[later])
+index, _ = wk.graph.knn_query(Y[later], Y[~later], 10)
+votes = cells.y[~later][index]
+right = np.mean([np.bincount(v).argmax() == y for v, y in zip(votes, cells.y[later])])
+print(f"{later.sum()} later cells: their 10 nearest on the map tell the right type for {right:.1%}")
+names = np.array([cells.label_names.get(int(c), str(c)) for c in cells.y])
+wk.plot(Y, labels=names, title="Cells of three patients", path="out/examples/cells.png")

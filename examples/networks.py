@@ -1,0 +1,21 @@
+"""Chapter 9: a co-authorship network drawn by the lengths of its shortest paths."""
+
+import numpy as np
+
+import winkel as wk
+
+network = wk.Graph.from_adjacency(wk.datasets.load_coauthorship("HepTh").X)
+count, component = network.components()
+network = network.subgraph(component == 0)
+print(f"largest of {count} components: {network.n} authors, {network.n_edges} pairs who wrote together")
+
+mde = wk.MDE(preserve="distances", max_distances=2_000_000, max_iter=200, random_state=0).fit(network)
+mean = mde.problem_.distortion.deviations.mean()
+print(f"paths of {mean:.2f} steps in the mean are drawn with an error of {mde.objective_:.2f}")
+degree = np.log10(network.degree)
+wk.plot(
+    mde.embedding_,
+    values=degree,
+    title="Co-authors, colour: log₁₀ of how many",
+    path="out/examples/networks.png",
+)
