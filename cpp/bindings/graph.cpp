@@ -8,6 +8,7 @@
 #include "core/forest.hpp"
 #include "core/paths.hpp"
 #include "core/reach.hpp"
+#include "core/spmm.hpp"
 
 namespace winkel {
 
@@ -174,6 +175,39 @@ std::pair<Out2<int32_t>, Out1<double>> sampled_paths(Vec<const int32_t> indptr, 
           adopt<Out1<double>>(std::move(found.distances), {p})};
 }
 
+LaplacianRows laplacian_of(const Vec<const int32_t>& indptr, const Vec<const int32_t>& indices,
+                           const Vec<const double>& weights, const Vec<const double>& diagonal,
+                           const Mat<double>& x, const Mat<double>& out) {
+  require_rows(indptr, indices);
+  const size_t n = indptr.shape(0) - 1;
+  if (weights.shape(0) != indices.shape(0) || diagonal.shape(0) != n)
+    throw std::invalid_argument("there must be one weight an entry and one diagonal element a row");
+  if (x.shape(0) != n || out.shape(0) != n || out.shape(1) != x.shape(1) || out.data() == x.data())
+    throw std::invalid_argument(
+        "both matrices must have one row a node and the same columns, and be different");
+  if (x.shape(1) % kLanes != 0) throw std::invalid_argument("the number of columns must be a multiple of 8");
+  return {indptr.data(), indices.data(), weights.data(), diagonal.data()};
+}
+
+void apply_laplacian(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<const double> weights,
+                     Vec<const double> diagonal, int n_jobs, Mat<double> x, Mat<double> out) {
+  const LaplacianRows m = laplacian_of(indptr, indices, weights, diagonal, x, out);
+  nb::gil_scoped_release release;
+  laplacian_step(m, static_cast<int64_t>(x.shape(0)), x.data(), x.data(), 1.0, 0.0, 0.0,
+                 static_cast<int64_t>(x.shape(1)), n_jobs, out.data());
+}
+
+void filter_laplacian(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<const double> weights,
+                      Vec<const double> diagonal, int64_t degree, double low, double cut, double top,
+                      int n_jobs, Mat<double> x, Mat<double> work) {
+  const LaplacianRows m = laplacian_of(indptr, indices, weights, diagonal, x, work);
+  if (degree < 1 || !(low < cut) || !(cut < top))
+    throw std::invalid_argument("degree >= 1 and low < cut < top");
+  nb::gil_scoped_release release;
+  chebyshev_filter(m, static_cast<int64_t>(x.shape(0)), static_cast<int64_t>(x.shape(1)), degree, low, cut,
+                   top, n_jobs, x.data(), work.data());
+}
+
 template <class T>
 void bind_lists(nb::module_& m) {
   m.def("check_knn", &check_lists<T>, nb::arg("indices"), nb::arg("distances"), nb::arg("n_jobs"),
@@ -200,6 +234,14 @@ void bind_graph(nb::module_& m) {
   m.def("path_pairs", &sampled_paths, nb::arg("indptr"), nb::arg("indices"), nb::arg("lengths"),
         nb::arg("sources"), nb::arg("limit"), nb::arg("share"), nb::arg("seed"), nb::arg("n_jobs"),
         "Pairs and distances of paths from the sources, each pair kept with probability `share`.");
+  m.def("laplacian_apply", &apply_laplacian, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
+        nb::arg("diagonal"), nb::arg("n_jobs"), nb::arg("x"), nb::arg("out"),
+        "Writes (diag - W) x into `out`.");
+  m.def("chebyshev_filter", &filter_laplacian, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
+        nb::arg("diagonal"), nb::arg("degree"), nb::arg("low"), nb::arg("cut"), nb::arg("top"),
+        nb::arg("n_jobs"), nb::arg("x"), nb::arg("work"),
+        "Replaces x by p(diag - W) x with the Chebyshev polynomial that is 1 at `low` and small on [cut, "
+        "top].");
 }
 
 }  // namespace winkel

@@ -399,6 +399,34 @@ def path_pairs(
     Pairs and distances of paths from the sources, each pair kept with probability `share`.
     """
 
+def laplacian_apply(
+    indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    diagonal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    n_jobs: int,
+    x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None:
+    """Writes (diag - W) x into `out`."""
+
+def chebyshev_filter(
+    indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    diagonal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    degree: int,
+    low: float,
+    cut: float,
+    top: float,
+    n_jobs: int,
+    x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    work: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None:
+    """
+    Replaces x by p(diag - W) x with the Chebyshev polynomial that is 1 at `low` and small on [cut, top].
+    """
+
 def random_bits(
     seed: int, stream: int, start: int, n: int
 ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C")]:

@@ -10,9 +10,11 @@
 
 from .graph import Graph
 from .knn import knn, knn_query
+from .laplacian import laplacian
 from .origin import Origin, Recall
 from .paths import path_distances, shortest_paths
 from .reachability import neighborhood_graph
+from .spectral import spectral_embedding
 
 __all__ = [
     "Graph",
@@ -20,7 +22,9 @@ __all__ = [
     "Recall",
     "knn",
     "knn_query",
+    "laplacian",
     "neighborhood_graph",
     "path_distances",
     "shortest_paths",
+    "spectral_embedding",
 ]

@@ -14,7 +14,7 @@ from ..errors import InvalidInputError, InvalidParameterError
 
 def _check_symmetric(matrix: sp.coo_array) -> None:
     """Raise unless every stored entry (i, j) is matched by an equal one at (j, i)."""
-    rows, columns = matrix.coords
+    rows, columns = matrix.row, matrix.col
     forward, backward = np.lexsort((columns, rows)), np.lexsort((rows, columns))
     same = (
         np.array_equal(rows[forward], columns[backward])
@@ -52,7 +52,7 @@ def edges_of_adjacency(adjacency: Any, entries: str) -> tuple[NDArray[np.int64],
         raise InvalidInputError(
             "the adjacency matrix must hold finite numbers; leave out entries without an edge."
         )
-    rows, columns = matrix.coords
+    rows, columns = matrix.row, matrix.col
     if (rows == columns).any():
         raise InvalidInputError(
             "the diagonal of the adjacency matrix must be empty; "

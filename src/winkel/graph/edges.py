@@ -89,8 +89,8 @@ def _check_values(values: ArrayLike | None, p: int, name: str, *, signed: bool) 
         )
     if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool) or np.iscomplexobj(array):
         raise InvalidInputError(f"{name} must be real numbers; got dtype {array.dtype}.")
-    if array.dtype != np.float32:
-        array = array.astype(np.float64)
+    # A copy, even of the right type: the graph must not change when the caller's array does.
+    array = array.astype(np.float32 if array.dtype == np.float32 else np.float64)
     bad = ~np.isfinite(array)
     if not signed:
         bad |= array < 0

@@ -16,16 +16,8 @@ from ..typing import FloatArray, IntArray
 from . import edges as _edges
 from .edges import Combine, EdgeArrays, read_only
 from .labels import labels_from_meta, labels_to_meta
+from .lists import check_neighbor_lists
 from .origin import Origin
-
-_KNN_FAULTS = {
-    1: "an index is outside [0, n) (-1 marks a missing neighbour)",
-    2: "the row is listed as its own neighbour",
-    3: "distances are not in ascending order",
-    4: "missing neighbours must come last, with index -1 and distance inf",
-    5: "a distance is negative or not finite",
-    6: "a neighbour is listed twice",
-}
 
 
 class Graph:
@@ -103,33 +95,21 @@ class Graph:
         return cls._make(size, arrays, origin or Origin("edges"))
 
     @classmethod
-    def from_knn(cls, indices: ArrayLike, distances: ArrayLike, origin: Origin | None = None) -> Graph:
+    def from_knn(
+        cls,
+        indices: ArrayLike,
+        distances: ArrayLike,
+        origin: Origin | None = None,
+        *,
+        copy: bool = True,
+    ) -> Graph:
         """The neighbour graph of n × k lists, nearest first, without the row itself.
 
         A row with fewer than k neighbours ends in index −1 and distance inf. An edge listed both ways has the
-        smaller of the two distances.
+        smaller of the two distances. `copy=False` keeps the arrays themselves if their types fit; they must not
+        be changed afterwards.
         """
-        idx, far = np.asarray(indices), np.asarray(distances)
-        if idx.ndim != 2 or idx.shape != far.shape or idx.shape[0] == 0:
-            raise InvalidInputError(
-                "neighbour indices and distances must have the same shape (n, k) with n at least 1; "
-                f"got {idx.shape} and {far.shape}."
-            )
-        if not np.issubdtype(idx.dtype, np.integer):
-            raise InvalidInputError(f"neighbour indices must be integers; got dtype {idx.dtype}.")
-        if idx.size and (idx.min() < -1 or idx.max() >= len(idx)):
-            raise InvalidInputError(
-                f"neighbour indices must lie in [0, {len(idx)}), or be -1 for a missing neighbour; "
-                f"got values from {idx.min()} to {idx.max()}."
-            )
-        idx = np.ascontiguousarray(idx, dtype=np.int32)
-        far = np.ascontiguousarray(far, dtype=np.float32 if far.dtype == np.float32 else np.float64)
-        fault, row = _core.check_knn(idx, far, resolve_n_jobs(None))
-        if fault:
-            raise InvalidInputError(
-                f"neighbour lists are not valid at row {row}: {_KNN_FAULTS[fault]}; "
-                f"got indices {idx[row, :8].tolist()}… and distances {far[row, :8].tolist()}…."
-            )
+        idx, far = check_neighbor_lists(indices, distances, copy)
         return cls._make(len(idx), (idx, far), origin or Origin("knn", n_neighbors=idx.shape[1]))
 
     @classmethod
@@ -331,12 +311,15 @@ class Graph:
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain values and named arrays from which `from_arrays` makes an equal graph."""
         meta = {"n": self._n, "origin": self._origin.to_meta(), "labels": labels_to_meta(self._node_labels)}
+        return meta, self._stored()
+
+    def _stored(self) -> dict[str, NDArray[Any]]:
         if not isinstance(self._source, EdgeArrays):
-            return meta, {"knn_indices": self._source[0], "knn_distances": self._source[1]}
-        arrays = {"edges": self._source.edges, "weights": self._source.weights}
+            return {"knn_indices": self._source[0], "knn_distances": self._source[1]}
+        arrays: dict[str, NDArray[Any]] = {"edges": self._source.edges, "weights": self._source.weights}
         if self._source.distances is not None:
             arrays["distances"] = self._source.distances
-        return meta, arrays
+        return arrays
 
     @classmethod
     def from_arrays(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Graph:
@@ -359,7 +342,7 @@ class Graph:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
             return NotImplemented
-        mine, theirs = self.to_arrays()[1], other.to_arrays()[1]
+        mine, theirs = self._stored(), other._stored()
         same = (
             self._n == other._n and self._node_labels == other._node_labels and mine.keys() == theirs.keys()
         )

@@ -129,10 +129,10 @@ def path_distances(
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """Pairs i < j joined by a path of length at most `limit`, in lexicographic order, and the paths' lengths.
 
-    All of them, or a random sample: about `fraction` of them, and never more than `max_pairs`. A sample is drawn
-    from the paths that start at `n_sources` random nodes, since the time goes into searching from nodes; by
-    default at least 512, and about twice as many as the sample needs. Pairs without a path are left out. No
-    n × n array is made.
+    All of them, or a random sample: about `fraction` of them, and never more than `max_pairs`. A sample is
+    drawn from the paths that start at `n_sources` random nodes, since searching is what takes time; by
+    default at least 512, and about twice as many as the sample needs. Pairs without a path are left out.
+    No n × n array is made.
     """
     seed, jobs, far = resolve_seed(random_state), resolve_n_jobs(n_jobs), _check_limit(limit)
     part, most = _check_sample(fraction, max_pairs)
