@@ -5,8 +5,8 @@
 is solved by √n times the bottom eigenvectors, the constant one left out, of L with L_ij = −w_ij and L1 = 0.
 Weights may be negative, so L need not be semidefinite.
 
-Small matrices are solved densely. Sparse ones with weights that are not negative go to the Laplacian solvers
-of the graph stage. Everything else is a block Krylov method, restarted with its best vectors: a block finds
+Small matrices are solved densely. Large sparse ones with weights that are not negative go to the Laplacian
+solvers of the graph stage. Everything else is a block Krylov method, restarted with its best vectors: a block finds
 repeated eigenvalues, which Lanczos from one vector misses. Where the wanted eigenvalues lie close together
 beside a large rest, its products are with the inverse of the shifted matrix. Nothing is drawn but a start
 block from a fixed seed, and linear algebra runs on one thread, so the bytes of a result do not vary.
@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from ..errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
 from ..graph import Graph
 from ..graph.eigen import EigenPairs, Laplacian, smallest_eigenvectors
-from ..graph.spectral import _fix_signs as fix_signs
+from ..graph.spectral import _fix_signs
 from ..random import Stream
 from ..resources import resolve_n_jobs
 
@@ -40,9 +40,12 @@ _SPARE = 6  # vectors beyond those wanted: the gap to the first one left out set
 _DEPTH = 8  # products between restarts
 _RESTARTS = 100
 _TRIAL_RESTARTS = 12  # without an inverse, before one is thought worth its memory
+_SHIFTS, _SHIFT_RESTARTS = 12, 6
+_BELOW = 1e-12  # distance of a shift from an eigenvalue, relative to the largest
 _LAPLACIAN_PRODUCTS = 3000
+_INVERT_UP_TO = 5000  # items of a Laplacian: up to here the factor of its inverse is small whatever the graph
 _TOL = 1e-8  # residual in proportion to the eigenvalue: the objective is then right to about its square
-_DEPENDENT = 1e-10  # a new direction smaller than this is rounding
+_DEPENDENT = 1e-14  # a new direction smaller than this part of its block is rounding
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -54,6 +57,11 @@ def check_components(n_components: int, most: int, why: str) -> None:
         raise InvalidParameterError(
             f"n_components must lie between 1 and {most}, since {why}; got {n_components}."
         )
+
+
+def _allowed(values: Matrix, top: float) -> Matrix:
+    """Residual norms at which pairs count as found: relative, but not below what rounding leaves."""
+    return np.asarray(np.maximum(_TOL * np.abs(values), 64 * _EPS * top))
 
 
 @dataclass
@@ -98,8 +106,8 @@ class _Subspace:
         values, turn = values[:keep], turn[:, :keep]
         vectors = basis @ turn
         residual = np.linalg.norm(image @ turn - vectors * values, axis=0)[:count]
-        allowed = np.maximum(_TOL * np.abs(values[:count]), 64 * _EPS * top)
-        return EigenPairs(values, vectors, float((residual / allowed).max()) if top > 0 else 0.0)
+        excess = float((residual / _allowed(values[:count], top)).max()) if top > 0 else 0.0
+        return EigenPairs(values, vectors, excess)
 
 
 def _block_krylov(
@@ -178,42 +186,66 @@ def bottom_of_sparse(
             return _finished(_dense(matrix.toarray(), count, null), count)
         top = float(abs(matrix).sum(axis=1).max())
         found: EigenPairs | None = None
-        if positive:
+        if positive and len(diagonal) > _INVERT_UP_TO:
             problem = Laplacian(weights, diagonal, null, top, resolve_n_jobs(n_jobs))
             found = smallest_eigenvectors(
                 problem, count, tol=_TOL, max_iter=_LAPLACIAN_PRODUCTS, seed=0, solver="auto"
             )
-        elif not semidefinite:
+        elif not (positive or semidefinite):
             found = _block_krylov(
                 lambda x: matrix @ x, len(diagonal), count, null, top=top, restarts=_TRIAL_RESTARTS
             )
         if found is None or not found.converged:
-            shift = _shift(matrix, found, top, positive or semidefinite)
-            found = _shift_invert(matrix, shift, null, count, found, top)
+            found = _shift_invert(matrix, null, count, None if positive else found, top)
     return _finished(found, count)
 
 
-def _shift(matrix: sp.csr_array, found: EigenPairs | None, top: float, semidefinite: bool) -> float:
-    """A number just below the eigenvalues, from where they are known to end or seem to end."""
-    if semidefinite or found is None:
-        return -1e-12 * top
-    value, vector = float(found.values[0]), found.vectors[:, 0]
-    return value - max(float(np.linalg.norm(matrix @ vector - value * vector)), 1e-9 * top)
-
-
 def _shift_invert(
-    matrix: sp.csr_array, shift: float, null: Matrix, count: int, found: EigenPairs | None, top: float
+    matrix: sp.csr_array, null: Matrix, count: int, found: EigenPairs | None, top: float
+) -> EigenPairs:
+    """The bottom eigenpairs by inverses of shifted matrices.
+
+    One shift just below zero if nothing was found before, since then the matrix is semidefinite; otherwise the
+    shift follows the first pair that is not there yet.
+    """
+    if found is None:
+        # Below its eigenvalues the shifted matrix is positive definite: no pivoting, which fills the factor.
+        return _inverse_krylov(matrix, -_BELOW * top, 0.0, null, count, None, top, _RESTARTS)
+    for _ in range(_SHIFTS):
+        residual = np.linalg.norm(matrix @ found.vectors - found.vectors * found.values, axis=0)[:count]
+        first = int(np.argmax(residual / _allowed(found.values[:count], top) > 1))
+        # Too close a shift would drown the other wanted vectors in the one it is close to.
+        spread = float(found.values[-1] - found.values[first])
+        shift = float(found.values[first]) - max(float(residual[first]), 0.01 * spread, _BELOW * top)
+        found = _inverse_krylov(matrix, shift, 0.1, null, count, found.vectors, top, _SHIFT_RESTARTS)
+        if found.converged:
+            break
+    return found
+
+
+def _inverse_krylov(
+    matrix: sp.csr_array,
+    shift: float,
+    pivoting: float,
+    null: Matrix,
+    count: int,
+    start: Matrix | None,
+    top: float,
+    restarts: int,
 ) -> EigenPairs:
     shifted = sp.csc_array(matrix - shift * sp.eye_array(matrix.shape[0]))
-    factor = spla.splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.001)
+    factor = spla.splu(
+        shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=pivoting, options={"SymmetricMode": True}
+    )
     return _block_krylov(
         lambda x: matrix @ x,
         len(null),
         count,
         null,
         solve=factor.solve,
-        start=None if found is None else found.vectors,
+        start=start,
         top=top,
+        restarts=restarts,
     )
 
 
@@ -226,7 +258,7 @@ def _finished(found: EigenPairs, count: int) -> EigenPairs:
             NotConvergedWarning,
             stacklevel=3,
         )
-    return EigenPairs(found.values[:count], fix_signs(found.vectors[:, :count]), found.excess)
+    return EigenPairs(found.values[:count], _fix_signs(found.vectors[:, :count]), found.excess)
 
 
 def standardized(vectors: Matrix) -> Matrix:
