@@ -16,7 +16,7 @@ def fitted(Y, target):
 @pytest.fixture(scope="module")
 def digits():
     """Real data; the small noise breaks ties between neighbours, which pixels in whole numbers have."""
-    X = np.asarray(wk.datasets.load_digits().X[:600], np.float64)
+    X = np.asarray(wk.datasets.load_digits().X[:400], np.float64)
     return X + 1e-3 * np.random.default_rng(0).normal(size=X.shape)
 
 

@@ -264,7 +264,8 @@ def _finished(found: EigenPairs, count: int) -> EigenPairs:
 def standardized(vectors: Matrix) -> Matrix:
     """√n times orthonormal vectors that are orthogonal to 1, their rounding errors removed."""
     centred = vectors - vectors.mean(axis=0)
-    basis, triangle = np.linalg.qr(centred)
+    with threadpool_limits(1, user_api="blas"):
+        basis, triangle = np.linalg.qr(centred)
     # QR may turn signs; the triangle is the identity up to rounding and those.
     return np.asarray(np.sqrt(len(vectors)) * basis * np.sign(np.diag(triangle)))
 

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 import winkel as wk
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError, MemoryLimitError
 from winkel.methods.quadratic import gram
+from winkel.solvers import eigen
 
 
 def data(n=90, d=6, seed=0):
@@ -71,6 +72,22 @@ class TestEveryMethod:
             q.Y[0] = 0
         with pytest.raises(AttributeError):
             q.Y = None
+
+
+@pytest.mark.parametrize(
+    "method", [wk.quadratic.isomap, wk.quadratic.lle, wk.quadratic.laplacian, wk.quadratic.pca]
+)
+def test_same_bytes_for_any_number_of_threads(method, monkeypatch):
+    from threadpoolctl import threadpool_limits
+
+    monkeypatch.setattr(eigen, "_DENSE_UP_TO", 100)
+    X = data(400, 12).astype(np.float32)
+    found = set()
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            jobs = {} if method is wk.quadratic.pca else {"n_jobs": threads}
+            found.add(method(X, 2, **jobs).Y.tobytes())
+    assert len(found) == 1
 
 
 # ------------------------------------------------------------------------------------ pca, kernel pca
