@@ -1,0 +1,33 @@
+"""Methods that are quadratic problems, each with its weights and its exact solution.
+
+    minimise (1/p) Σ w_ij ‖y_i − y_j‖²  subject to  (1/n) YᵀY = I, Yᵀ1 = 0
+
+Every method here is a choice of weights (Agrawal, Ali and Boyd 2021, section 3.2); the bottom eigenvectors of
+the matrix L with L_ij = −w_ij and L1 = 0 solve it. Each function returns a `Quadratic`: the weights, the
+standardized Y, the objective, and with `to_textbook()` the coordinates as the method's own paper scales them.
+
+    data ──> weights on a graph:  laplacian, lle ───────────────────────────────┐
+         └─> weights of all pairs (never listed unless asked for):              ├─> solvers.eigen ─> Quadratic
+             pca, kernel_pca, classical_mds, isomap, mvu (after a max-variance SDP) ─┘
+
+result.py Quadratic    spectral.py laplacian, lle    gram.py pca, kernel_pca
+distances.py classical_mds, isomap                   unfolding.py mvu
+"""
+
+from .distances import classical_mds, isomap
+from .gram import kernel_pca, pca
+from .result import Quadratic
+from .spectral import laplacian, lle
+from .unfolding import Unfolding, mvu
+
+__all__ = [
+    "Quadratic",
+    "Unfolding",
+    "classical_mds",
+    "isomap",
+    "kernel_pca",
+    "laplacian",
+    "lle",
+    "mvu",
+    "pca",
+]

@@ -1,0 +1,295 @@
+"""Exact solutions of quadratic problems: the bottom eigenvectors of a symmetric matrix whose rows sum to zero.
+
+    minimise (1/p) Σ w_ij ‖y_i − y_j‖²  subject to  (1/n) YᵀY = I, Yᵀ1 = 0        (Agrawal et al. 2021, eq. 3.1)
+
+is solved by √n times the bottom eigenvectors, the constant one left out, of L with L_ij = −w_ij and L1 = 0.
+Weights may be negative, so L need not be semidefinite.
+
+Small matrices are solved densely. Large sparse ones with weights that are not negative go to the Laplacian
+solvers of the graph stage. Everything else is a block Krylov method, restarted with its best vectors: a block finds
+repeated eigenvalues, which Lanczos from one vector misses. Where the wanted eigenvalues lie close together
+beside a large rest, its products are with the inverse of the shifted matrix. Nothing is drawn but a start
+block from a fixed seed, and linear algebra runs on one thread, so the bytes of a result do not vary.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from ..errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
+from ..graph import Graph
+from ..graph.eigen import EigenPairs, Laplacian, smallest_eigenvectors
+from ..graph.spectral import _fix_signs
+from ..random import Stream
+from ..resources import resolve_n_jobs
+
+Matrix = NDArray[np.float64]
+Apply = Callable[[Matrix], Matrix]
+
+_DENSE_UP_TO = 1000
+_SPARE = 6  # vectors beyond those wanted: the gap to the first one left out sets the speed
+_DEPTH = 8  # products between restarts
+_RESTARTS = 100
+_TRIAL_RESTARTS = 12  # without an inverse, before one is thought worth its memory
+_SHIFTS, _SHIFT_RESTARTS = 12, 6
+_BELOW = 1e-12  # distance of a shift from an eigenvalue, relative to the largest
+_LAPLACIAN_PRODUCTS = 3000
+_INVERT_UP_TO = 5000  # items of a Laplacian: up to here the factor of its inverse is small whatever the graph
+_TOL = 1e-8  # residual in proportion to the eigenvalue: the objective is then right to about its square
+_DEPENDENT = 1e-14  # a new direction smaller than this part of its block is rounding
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def check_components(n_components: int, most: int, why: str) -> None:
+    """Raise unless `n_components` is an integer from 1 to `most`."""
+    if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer):
+        raise InvalidParameterError(f"n_components must be an integer; got {n_components!r}.")
+    if not 1 <= n_components <= most:
+        raise InvalidParameterError(
+            f"n_components must lie between 1 and {most}, since {why}; got {n_components}."
+        )
+
+
+def _allowed(values: Matrix, top: float) -> Matrix:
+    """Residual norms at which pairs count as found: relative, but not below what rounding leaves."""
+    return np.asarray(np.maximum(_TOL * np.abs(values), 64 * _EPS * top))
+
+
+@dataclass
+class _Subspace:
+    """An orthonormal basis that grows block by block, and its image under the matrix."""
+
+    basis: Matrix
+    image: Matrix
+    null: Matrix | None
+    used: int = 0
+
+    def orthonormal(self, block: Matrix) -> Matrix:
+        """The part of a block that is new, as orthonormal columns; fewer where it is dependent."""
+        size = float(np.linalg.norm(block, axis=0).max())
+        block = self._remove(block)
+        left, strength, _ = np.linalg.svd(block, full_matrices=False)
+        new = left[:, strength > _DEPENDENT * size]
+        # Dividing by a small strength brought old directions back in proportion: remove them once more.
+        return np.linalg.qr(self._remove(new))[0] if new.shape[1] else new
+
+    def _remove(self, block: Matrix) -> Matrix:
+        known = self.basis[:, : self.used]
+        for _ in range(2):
+            if self.null is not None:
+                block = block - np.outer(self.null, self.null @ block)
+            block = block - known @ (known.T @ block)
+        return block
+
+    def append(self, block: Matrix, image: Matrix) -> None:
+        """Add orthonormal columns and their image."""
+        end = self.used + block.shape[1]
+        self.basis[:, self.used : end] = block
+        self.image[:, self.used : end] = image
+        self.used = end
+
+    def ritz(self, keep: int, count: int, top: float) -> EigenPairs:
+        """The best approximations to the `keep` bottom eigenpairs within the subspace."""
+        basis, image = self.basis[:, : self.used], self.image[:, : self.used]
+        small = basis.T @ image
+        values, turn = np.linalg.eigh((small + small.T) / 2)
+        top = max(top, float(np.abs(values).max()))
+        values, turn = values[:keep], turn[:, :keep]
+        vectors = basis @ turn
+        residual = np.linalg.norm(image @ turn - vectors * values, axis=0)[:count]
+        excess = float((residual / _allowed(values[:count], top)).max()) if top > 0 else 0.0
+        return EigenPairs(values, vectors, excess)
+
+
+def _block_krylov(
+    apply: Apply,
+    n: int,
+    count: int,
+    null: Matrix | None,
+    *,
+    solve: Apply | None = None,
+    start: Matrix | None = None,
+    top: float = 0.0,
+    restarts: int = _RESTARTS,
+) -> EigenPairs:
+    """The `count` bottom eigenpairs, from products with the matrix, or with `solve` an inverse of it."""
+    width = min(count + _SPARE, n - (null is not None))
+    block = Stream(0).normal((n, width))
+    if start is not None:
+        block[:, : start.shape[1]] = start[:, :width]
+    while True:
+        columns = min(width * _DEPTH, n - (null is not None))
+        space = _Subspace(np.empty((n, columns)), np.empty((n, columns)), null)
+        new = space.orthonormal(block)
+        while new.shape[1] and space.used + new.shape[1] <= columns:
+            image = apply(new)
+            space.append(new, image)
+            new = space.orthonormal(image if solve is None else solve(new))
+        pairs = space.ritz(width, count, top)
+        restarts -= 1
+        if pairs.converged or restarts <= 0:
+            return pairs
+        block = pairs.vectors
+
+
+def _dense(matrix: Matrix, count: int, null: Matrix | None) -> EigenPairs:
+    if null is not None:
+        # Lifting the null vector above the spectrum leaves the wanted vectors at the bottom, orthogonal to it.
+        top = float(np.abs(matrix).sum(axis=1).max())
+        matrix = matrix + 2 * top * np.outer(null, null)
+    values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[0, count - 1])
+    return EigenPairs(values, vectors, 0.0)
+
+
+def bottom_of_dense(matrix: Matrix, count: int) -> EigenPairs:
+    """The `count` bottom eigenpairs of a dense symmetric matrix, signs fixed."""
+    with threadpool_limits(1, user_api="blas"):
+        if len(matrix) <= _DENSE_UP_TO or 4 * count > len(matrix):
+            found = _dense(matrix, count, None)
+        else:
+            found = _block_krylov(lambda x: np.asarray(matrix @ x), len(matrix), count, None)
+    return _finished(found, count)
+
+
+def bottom_of_operator(apply: Apply, n: int, count: int) -> EigenPairs:
+    """The `count` bottom eigenpairs of a symmetric matrix known by its product with a block of vectors."""
+    with threadpool_limits(1, user_api="blas"):
+        return _finished(_block_krylov(apply, n, count, None), count)
+
+
+def bottom_of_sparse(
+    weights: sp.csr_array,
+    diagonal: Matrix,
+    null: Matrix,
+    count: int,
+    *,
+    semidefinite: bool = False,
+    n_jobs: int | None = None,
+) -> EigenPairs:
+    """The `count` bottom eigenpairs of diag(diagonal) − weights beside its known unit null vector, signs fixed.
+
+    `semidefinite` says that no eigenvalue is negative; of weights that are not negative it is known.
+    """
+    positive = weights.nnz == 0 or float(weights.data.min()) >= 0
+    matrix = sp.csr_array(sp.diags_array(diagonal) - weights)
+    with threadpool_limits(1, user_api="blas"):
+        if len(diagonal) <= _DENSE_UP_TO or 4 * count > len(diagonal):
+            return _finished(_dense(matrix.toarray(), count, null), count)
+        top = float(abs(matrix).sum(axis=1).max())
+        found: EigenPairs | None = None
+        if positive and len(diagonal) > _INVERT_UP_TO:
+            problem = Laplacian(weights, diagonal, null, top, resolve_n_jobs(n_jobs))
+            found = smallest_eigenvectors(
+                problem, count, tol=_TOL, max_iter=_LAPLACIAN_PRODUCTS, seed=0, solver="auto"
+            )
+        elif not (positive or semidefinite):
+            found = _block_krylov(
+                lambda x: matrix @ x, len(diagonal), count, null, top=top, restarts=_TRIAL_RESTARTS
+            )
+        if found is None or not found.converged:
+            found = _shift_invert(matrix, null, count, None if positive else found, top)
+    return _finished(found, count)
+
+
+def _shift_invert(
+    matrix: sp.csr_array, null: Matrix, count: int, found: EigenPairs | None, top: float
+) -> EigenPairs:
+    """The bottom eigenpairs by inverses of shifted matrices.
+
+    One shift just below zero if nothing was found before, since then the matrix is semidefinite; otherwise the
+    shift follows the first pair that is not there yet.
+    """
+    if found is None:
+        # Below its eigenvalues the shifted matrix is positive definite: no pivoting, which fills the factor.
+        return _inverse_krylov(matrix, -_BELOW * top, 0.0, null, count, None, top, _RESTARTS)
+    for _ in range(_SHIFTS):
+        residual = np.linalg.norm(matrix @ found.vectors - found.vectors * found.values, axis=0)[:count]
+        first = int(np.argmax(residual / _allowed(found.values[:count], top) > 1))
+        # Too close a shift would drown the other wanted vectors in the one it is close to.
+        spread = float(found.values[-1] - found.values[first])
+        shift = float(found.values[first]) - max(float(residual[first]), 0.01 * spread, _BELOW * top)
+        found = _inverse_krylov(matrix, shift, 0.1, null, count, found.vectors, top, _SHIFT_RESTARTS)
+        if found.converged:
+            break
+    return found
+
+
+def _inverse_krylov(
+    matrix: sp.csr_array,
+    shift: float,
+    pivoting: float,
+    null: Matrix,
+    count: int,
+    start: Matrix | None,
+    top: float,
+    restarts: int,
+) -> EigenPairs:
+    shifted = sp.csc_array(matrix - shift * sp.eye_array(matrix.shape[0]))
+    factor = spla.splu(
+        shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=pivoting, options={"SymmetricMode": True}
+    )
+    return _block_krylov(
+        lambda x: matrix @ x,
+        len(null),
+        count,
+        null,
+        solve=factor.solve,
+        start=start,
+        top=top,
+        restarts=restarts,
+    )
+
+
+def _finished(found: EigenPairs, count: int) -> EigenPairs:
+    if not found.converged:
+        warnings.warn(
+            f"eigenvectors of the quadratic problem have a residual {found.excess:.1f} times the tolerance "
+            f"{_TOL:g} (in proportion to the eigenvalue). They are approximate: eigenvalues may be too close "
+            "together to tell apart; another n_components may put the cut into a wider gap.",
+            NotConvergedWarning,
+            stacklevel=3,
+        )
+    return EigenPairs(found.values[:count], _fix_signs(found.vectors[:, :count]), found.excess)
+
+
+def standardized(vectors: Matrix) -> Matrix:
+    """√n times orthonormal vectors that are orthogonal to 1, their rounding errors removed."""
+    centred = vectors - vectors.mean(axis=0)
+    with threadpool_limits(1, user_api="blas"):
+        basis, triangle = np.linalg.qr(centred)
+    # QR may turn signs; the triangle is the identity up to rounding and those.
+    return np.asarray(np.sqrt(len(vectors)) * basis * np.sign(np.diag(triangle)))
+
+
+def exact_quadratic(
+    edges: ArrayLike, weights: ArrayLike, n: int, n_components: int, *, semidefinite: bool = False
+) -> tuple[Matrix, float]:
+    """The standardized Y that minimises (1/p) Σ w_ij ‖y_i − y_j‖² over all others, and that minimum.
+
+    Weights may be negative. Y is unique up to signs where the eigenvalues differ, up to a rotation within
+    equal ones; in each column the entry of largest magnitude is positive.
+    """
+    graph = Graph.from_edges(edges, weights, n=n, combine="sum")
+    p = len(np.asarray(edges))
+    if p == 0:
+        raise InvalidInputError("a quadratic problem needs at least one edge; got none.")
+    check_components(n_components, n - 1, f"there are {n} items and the constant vector is ruled out")
+    found = bottom_of_graph(graph, n_components, semidefinite=semidefinite)
+    return standardized(found.vectors), float(n / p * found.values.sum())
+
+
+def bottom_of_graph(graph: Graph, count: int, *, semidefinite: bool = False) -> EigenPairs:
+    """The `count` bottom eigenpairs, the constant vector left out, of L with L_ij = −w_ij and L1 = 0."""
+    adjacency = sp.csr_array(graph.adjacency, dtype=np.float64)
+    null = np.full(graph.n, 1 / np.sqrt(graph.n))
+    degree = np.asarray(adjacency.sum(axis=1), np.float64)
+    return bottom_of_sparse(adjacency, degree, null, count, semidefinite=semidefinite)
