@@ -62,7 +62,7 @@ def _component(
     return Laplacian(own, diagonal, null / np.linalg.norm(null), top, n_jobs)
 
 
-def _fix_signs(vectors: Matrix) -> Matrix:
+def fix_signs(vectors: Matrix) -> Matrix:
     """The vectors with the entry of largest magnitude in each column made positive."""
     largest = np.argmax(np.abs(vectors), axis=0)
     return vectors * np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
@@ -115,7 +115,7 @@ def spectral_embedding(
                 problem, wanted, tol=tol, max_iter=max_iter, seed=seed, solver=solver
             )
             worst = max(worst, found.excess)
-            Y[begin:end, :wanted] = _fix_signs(found.vectors[:, :wanted])
+            Y[begin:end, :wanted] = fix_signs(found.vectors[:, :wanted])
     if worst > 1:
         warnings.warn(
             f"spectral_embedding stopped at max_iter={max_iter} products with a residual {worst:.1f} times "

@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from ..errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
 from ..graph import Graph
 from ..graph.eigen import EigenPairs, Laplacian, smallest_eigenvectors
-from ..graph.spectral import _fix_signs
+from ..graph.spectral import fix_signs
 from ..random import Stream
 from ..resources import resolve_n_jobs
 
@@ -258,7 +258,7 @@ def _finished(found: EigenPairs, count: int) -> EigenPairs:
             NotConvergedWarning,
             stacklevel=3,
         )
-    return EigenPairs(found.values[:count], _fix_signs(found.vectors[:, :count]), found.excess)
+    return EigenPairs(found.values[:count], fix_signs(found.vectors[:, :count]), found.excess)
 
 
 def standardized(vectors: Matrix) -> Matrix:

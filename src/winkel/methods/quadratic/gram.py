@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ...data import as_matrix
 from ...errors import InvalidInputError, InvalidParameterError
-from ...graph.spectral import _fix_signs
+from ...graph.spectral import fix_signs
 from ...resources import check_memory, parse_memory
 from ...solvers.eigen import bottom_of_dense, bottom_of_operator, check_components, standardized
 from .result import BLOCK, AllPairs, Quadratic, require_positive, solve_all_pairs
@@ -114,7 +114,7 @@ def pca(X: Any, n_components: int = 2, *, max_memory: int | float | str | None =
             left, strength, noise = *_through_gram(centred, n_components), _GRAM_NOISE
     require_positive(strength, noise, "X")
     pairs = AllPairs(n, centred.similarity, np.zeros(n), 0.0)
-    return Quadratic("pca", standardized(_fix_signs(left)), -(strength**2), pairs)
+    return Quadratic("pca", standardized(fix_signs(left)), -(strength**2), pairs)
 
 
 def _singular(centred: _Centred, count: int) -> tuple[Matrix, Matrix]:
