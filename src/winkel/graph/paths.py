@@ -15,6 +15,7 @@ from .graph import Graph
 
 # A sample of pairs comes from at least so many sources, so that it is spread over the graph.
 _LEAST_SOURCES = 512
+_MOST_WORK = 1e10  # nodes and edges looked at, over all searches
 _PILOT_SOURCES = 64
 _PAIR_BYTES = 48  # a pair and its length, held twice while sorted, and the order
 _SOURCE_STREAM, _THIN_STREAM = 2**63, 2**63 + 1  # streams below are those of the nodes
@@ -102,11 +103,14 @@ def _covered(n: int, m: int) -> float:
     return m * (2 * n - m - 1) / (n * (n - 1)) if n > 1 else 1.0
 
 
-def _choose_sources(n: int, part: float, n_sources: int | None, seed: int) -> NDArray[np.int32]:
+def _choose_sources(graph: Graph, part: float, n_sources: int | None, seed: int) -> NDArray[np.int32]:
     """Nodes to search from when `part` of all paths is wanted."""
+    n = graph.n
     if n_sources is None:
-        # Twice the sources needed, so that half of what each reaches is drawn and no node is asked too often.
-        m = n if part >= 1 else min(n, max(_LEAST_SOURCES, math.ceil(part * n)))
+        # A sample in which every node is a source is uniform. With few sources the other nodes have pairs with
+        # those alone, which shows in a map; so that is done only where searching from all would take too long.
+        affordable = int(_MOST_WORK / (n + 2 * graph.n_edges))
+        m = n if part >= 1 else min(n, max(_LEAST_SOURCES, math.ceil(part * n), affordable))
     elif (
         isinstance(n_sources, bool) or not isinstance(n_sources, int | np.integer) or not 1 <= n_sources <= n
     ):
@@ -130,9 +134,9 @@ def path_distances(
     """Pairs i < j joined by a path of length at most `limit`, in lexicographic order, and the paths' lengths.
 
     All of them, or a random sample: about `fraction` of them, and never more than `max_pairs`. A sample is
-    drawn from the paths that start at `n_sources` random nodes, since searching is what takes time; by
-    default at least 512, and about twice as many as the sample needs. Pairs without a path are left out.
-    No n × n array is made.
+    drawn from the paths that start at `n_sources` random nodes, since searching is what takes time: by
+    default from all nodes, or as many as about 10¹⁰ steps of search allow. Pairs without a path are left
+    out. No n × n array is made.
     """
     seed, jobs, far = resolve_seed(random_state), resolve_n_jobs(n_jobs), _check_limit(limit)
     part, most = _check_sample(fraction, max_pairs)
@@ -140,7 +144,7 @@ def path_distances(
     if most < joined:
         joined = _count_joined(graph, far, seed, jobs)
         part = min(part, most / joined) if joined else 1.0
-    sources = _choose_sources(graph.n, part, n_sources, seed)
+    sources = _choose_sources(graph, part, n_sources, seed)
     share = min(1.0, part / _covered(graph.n, len(sources)))
     expected = joined * share * _covered(graph.n, len(sources))
     check_memory(
