@@ -110,10 +110,9 @@ void bind_knn(nb::module_& m) {
           [](NeighborDescent& d, int threads) {
             require_sizes(1, threads);
             nb::gil_scoped_release release;
-            return d.grow_tree(threads);
+            d.grow_tree(threads);
           },
-          nb::arg("threads"),
-          "Compares all pairs within the leaves of one more tree; how many entries changed.")
+          nb::arg("threads"), "Compares all pairs within the leaves of one more tree.")
       .def(
           "round",
           [](NeighborDescent& d, int threads) {
@@ -121,7 +120,7 @@ void bind_knn(nb::module_& m) {
             nb::gil_scoped_release release;
             return d.round(threads);
           },
-          nb::arg("threads"), "One round of nn-descent; how many list entries changed.")
+          nb::arg("threads"), "One round of nn-descent; how many list entries are new after it.")
       .def(
           "peek",
           [](const NeighborDescent& d, Vec<const int64_t> rows) {

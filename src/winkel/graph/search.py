@@ -175,9 +175,9 @@ def approximate(
     for _ in show(range(_MAX_ROUNDS), "neighbours of neighbours"):
         if recall.low >= target:
             break
-        changed = search.round(n_jobs)
+        fresh = search.round(n_jobs)
         recall = probe.measure(search.peek(probe.rows))
-        if changed < _STILL * len(points) * width:
+        if fresh < _STILL * len(points) * width:
             break
     rows = np.arange(len(points))
     candidates = search.peek(rows)
