@@ -18,7 +18,7 @@ from ..typing import FloatArray, Metric, RandomState
 from . import search
 from .given import from_distance_matrix, from_function, from_neighbors
 from .graph import Graph
-from .metrics import check_metric_input, metric_name, row_centred
+from .metrics import Preparation, check_metric_input, metric_name, plan_preparation
 from .origin import Origin, Recall
 from .search import Indices, Points
 from .sparse import exact_sparse
@@ -85,8 +85,9 @@ def knn(
             )
         index, distance = exact_sparse(values, n_neighbors, name, jobs, limit, show)
         return _graph(index, distance, "exact", name, start)
-    how = _choose(values, n_neighbors, name, method, limit)
-    points = _points(values, name, jobs)
+    plan = plan_preparation(values, name)
+    how = _choose(values, n_neighbors, plan, method, limit)
+    points = Points.of(values, plan, jobs)
     if how == "exact":
         index, distance = search.exact(points, n_neighbors, show)
         return _graph(index, distance, "exact", name, start)
@@ -114,23 +115,15 @@ def knn_query(
         raise InvalidParameterError(f"n_neighbors must lie in [1, {len(values)}]; got {n_neighbors}.")
     common = np.result_type(values, queries)
     values, queries = values.astype(common, copy=False), queries.astype(common, copy=False)
-    points = _points(values, name, resolve_n_jobs(n_jobs))
-    if name == "correlation":
-        queries = row_centred(queries)
+    points = Points.of(values, plan_preparation(values, name), resolve_n_jobs(n_jobs))
     return search.query(points, queries, np.full(len(queries), -1), n_neighbors)
 
 
-def _points(values: FloatArray, metric: str, n_jobs: int) -> Points:
-    return Points.of(row_centred(values) if metric == "correlation" else values, metric, n_jobs)
-
-
-def _choose(X: FloatArray, k: int, metric: str, method: str, limit: int | None) -> str:
+def _choose(X: FloatArray, k: int, plan: Preparation, method: str, limit: int | None) -> str:
     """ "exact" or "approximate", and a MemoryLimitError when what was asked for does not fit."""
-    n, m = X.shape
-    copies = metric != "euclidean" or X.dtype != np.float32 or bool(X.mean())
+    n, copies = len(X), plan.copies(X)
     need = {
-        how: search.forecast(n, m, X.itemsize, k, copies=copies, exactly=how == "exact")
-        + (X.nbytes if metric == "correlation" else 0)
+        how: search.forecast(n, X.shape[1], X.itemsize, k, copies=copies, exactly=how == "exact")
         for how in ("exact", "approximate")
     }
     if method == "auto":
