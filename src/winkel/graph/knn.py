@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ..data import as_matrix
 from ..errors import DataWarning, InvalidParameterError
-from ..resources import check_memory, parse_memory, resolve_n_jobs, resolve_seed
+from ..resources import check_memory, format_memory, parse_memory, resolve_n_jobs, resolve_seed
 from ..typing import FloatArray, Metric, RandomState
 from . import search
 from .given import from_distance_matrix, from_function, from_neighbors
@@ -86,7 +86,7 @@ def knn(
         index, distance = exact_sparse(values, n_neighbors, name, jobs, limit, show)
         return _graph(index, distance, "exact", name, start)
     plan = plan_preparation(values, name)
-    how = _choose(values, n_neighbors, plan, method, limit)
+    how = _choose(values, n_neighbors, plan, method, jobs, limit)
     points = Points.of(values, plan, jobs)
     if how == "exact":
         index, distance = search.exact(points, n_neighbors, show)
@@ -104,6 +104,7 @@ def knn_query(
 
     Each row's result depends on that row alone, so a batch gives what its rows give one by one.
     """
+    _check_count(n_neighbors)
     name = metric_name(metric)
     values = as_matrix(X, allow_sparse=False)
     queries = as_matrix(Q, name="Q", min_rows=1, allow_sparse=False)
@@ -111,7 +112,7 @@ def knn_query(
         raise InvalidParameterError(
             f"new rows must have the {values.shape[1]} columns of the fitted data; got {queries.shape[1]}."
         )
-    if not 1 <= n_neighbors <= len(values):
+    if n_neighbors > len(values):
         raise InvalidParameterError(f"n_neighbors must lie in [1, {len(values)}]; got {n_neighbors}.")
     common = np.result_type(values, queries)
     values, queries = values.astype(common, copy=False), queries.astype(common, copy=False)
@@ -119,11 +120,11 @@ def knn_query(
     return search.query(points, queries, np.full(len(queries), -1), n_neighbors)
 
 
-def _choose(X: FloatArray, k: int, plan: Preparation, method: str, limit: int | None) -> str:
+def _choose(X: FloatArray, k: int, plan: Preparation, method: str, n_jobs: int, limit: int | None) -> str:
     """ "exact" or "approximate", and a MemoryLimitError when what was asked for does not fit."""
     n, copies = len(X), plan.copies(X)
     need = {
-        how: search.forecast(n, X.shape[1], X.itemsize, k, copies=copies, exactly=how == "exact")
+        how: search.forecast(X, k, copies=copies, exactly=how == "exact", n_jobs=n_jobs)
         for how in ("exact", "approximate")
     }
     if method == "auto":
@@ -133,7 +134,7 @@ def _choose(X: FloatArray, k: int, plan: Preparation, method: str, limit: int | 
             else "approximate"
         )
     advice = (
-        f'method="exact" needs {need["exact"] / 1e6:.0f} MB.'
+        f'method="exact" needs {format_memory(need["exact"])}.'
         if method == "approximate"
         else "Raise max_memory."
     )
@@ -155,9 +156,13 @@ def _graph(
     return Graph.from_knn(index, distance, origin)
 
 
-def _check_parameters(k: int, method: str, recall: float) -> None:
+def _check_count(k: int) -> None:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InvalidParameterError(f"n_neighbors must be a positive integer; got {k!r}.")
+
+
+def _check_parameters(k: int, method: str, recall: float) -> None:
+    _check_count(k)
     if method not in ("auto", "exact", "approximate"):
         raise InvalidParameterError(f"method must be 'auto', 'exact' or 'approximate'; got {method!r}.")
     if not 0 < recall <= 1:

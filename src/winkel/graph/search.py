@@ -155,12 +155,9 @@ class RecallProbe:
         )
         share = (distance <= self._reach).mean(axis=1)
         value, n = float(share.mean()), len(share)
-        # Rows, not neighbours, are sampled; drawn without replacement from len(points).
-        error = (
-            float(share.std(ddof=1)) / math.sqrt(n) * math.sqrt(max(0.0, 1 - n / len(points)))
-            if n > 1
-            else 0.0
-        )
+        # Rows, not neighbours, are sampled. Where none was missed, three in all could have been.
+        error = max(1.96 * float(share.std()) / math.sqrt(n), 3 / (n * self._k))
+        error *= math.sqrt(1 - n / len(points))  # drawn without replacement
         return Recall(value, max(0.0, value - error), min(1.0, value + error), n)
 
 
@@ -191,6 +188,8 @@ def approximate(
     candidates = search.peek(rows)
     del search
     index, distance = _core.refine_neighbors(points.X, points.X, rows, candidates, rule.kind, k, n_jobs)
+    for few in blocks_of(np.flatnonzero(index[:, -1] < 0), 64):  # lists that did not fill up
+        index[few], distance[few] = _core.direct_neighbors(points.X[few], points.X, few, rule.kind, k, n_jobs)
     return index, distance, recall
 
 
@@ -203,15 +202,18 @@ def _sketch(points: Points, seed: int) -> Float32:
     return _core.project(points.P, directions, points.n_jobs)
 
 
-def forecast(n: int, n_features: int, itemsize: int, k: int, *, copies: bool, exactly: bool) -> float:
+def forecast(X: FloatArray, k: int, *, copies: bool, exactly: bool, n_jobs: int) -> float:
     """Bytes that a search needs beside the data: upper estimate of the peak."""
-    row = 4.0 * n_features
-    result = k * (4 + itemsize) + 8
+    n, m = X.shape
+    row = 4.0 * m
+    result = k * (4 + X.itemsize) + 8
     prepared = (row if copies else 0) + 4
     if exactly:
         width = min(k + SLACK, n - 1)
-        return n * (prepared + width * 8 + 9 + max(width * 8, result + width * 8 - 9)) + 16e6
+        lists = max(16 * width + 9, 8 * width + result, 2 * result)
+        return n * (prepared + lists) + n_jobs * max(2.0**19, 48 * row) + 16e6
     width = k + max(5, k // 3)
-    sketch = 2 * 4.0 * _SKETCH if n_features > 2 * _SKETCH else 0
-    lists = 8.0 * (width + 2 * _CANDIDATES) + 27
-    return n * (prepared + row + 4 + sketch + lists + 28 + width * 4 + result) + 16e6
+    sketch = 2 * 4.0 * _SKETCH if m > 2 * _SKETCH else 0
+    lists = 8 * (width + 2 * _CANDIDATES) + 27
+    leaf = (_LEAF + 48) * (row + 8)
+    return n * (prepared + row + 4 + sketch + lists + 28 + width * 4 + result) + n_jobs * leaf + 16e6
