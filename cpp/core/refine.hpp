@@ -47,18 +47,21 @@ struct Direction {
   double mean = 0.0, rest = 0.0, stretch = 1.0, length = 0.0;
 
   Direction(const T* row, int64_t n, bool centred) : x(row) {
-    if (centred) {
-      if (std::all_of(x, x + n, [&](T a) { return a == x[0]; })) return;
-      mean = average(n);
-      rest = average(n);  // what rounding left in the mean
-    }
     length = norm(n);
     if (length * length < kTinySum) {
       stretch = kStretch;
       length = norm(n);
     }
+    if (!centred) return;
+    if (std::all_of(x, x + n, [&](T a) { return a == x[0]; })) {
+      length = 0.0;
+    } else {
+      mean = average(n);
+      rest = average(n);  // what rounding left in the mean
+      length = norm(n);
+    }
   }
-  double at(T a) const { return ((static_cast<double>(a) - mean) - rest) * stretch; }
+  double at(T a) const { return (static_cast<double>(a) * stretch - mean) - rest; }
 
  private:
   double average(int64_t n) const {

@@ -146,7 +146,7 @@ class Preparation:
 
     def _fill(self, part: Float32, block: FloatArray) -> None:
         if self.metric in ("cosine", "correlation"):
-            units, zero = unit_rows(row_centred(block) if self.metric == "correlation" else block)
+            units, zero = unit_rows(block, self.metric)
             part[:, : block.shape[1]] = units
             if self.zero_column:
                 part[zero, -1] = 1
@@ -223,23 +223,20 @@ def squared_norms(X: FloatArray, factor: float = 1.0) -> NDArray[np.float64]:
     return np.einsum("ij,ij->i", wide, wide)
 
 
-def unit_rows(X: FloatArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Every row at length 1 in double precision, and which rows are zero and stay so."""
-    wide = X.astype(np.float64)
+def unit_rows(X: FloatArray, metric: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Every row (correlation: about its mean) at length 1 in double precision, and which rows have no direction."""
+    wide, zero = X.astype(np.float64), _without_direction(X, metric)
     wide[np.abs(wide).max(axis=1) < _TINY] *= _STRETCH
+    if metric == "correlation":
+        wide -= wide.mean(axis=1)[:, None]
+        wide -= wide.mean(axis=1)[:, None]  # what rounding left in the mean
+    wide[zero] = 0
     norm = np.sqrt(np.einsum("ij,ij->i", wide, wide))
-    return wide / np.where(norm > 0, norm, 1)[:, None], norm == 0
+    return wide / np.where(zero, 1, norm)[:, None], zero
 
 
 def _without_direction(X: FloatArray, metric: str) -> NDArray[np.bool_]:
+    """Rows of zeros, or constant rows under correlation."""
     if metric == "correlation":
         return np.asarray(X.max(axis=1) == X.min(axis=1))
     return np.asarray(~X.any(axis=1))
-
-
-def row_centred(X: FloatArray) -> NDArray[np.float64]:
-    """Every row about its own mean in double precision; a constant row becomes exactly zero."""
-    centred = X - X.mean(axis=1, dtype=np.float64)[:, None]
-    centred -= centred.mean(axis=1)[:, None]  # what rounding left in the mean
-    centred[_without_direction(X, "correlation")] = 0
-    return centred
