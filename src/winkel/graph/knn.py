@@ -61,7 +61,8 @@ def knn(
     correlation, are at distance 0 from each other and 1 from every other row.
     """
     start = time.perf_counter()
-    _check_parameters(n_neighbors, method, recall)
+    n_neighbors = _check_count(n_neighbors)
+    _check_parameters(method, recall)
     limit, jobs = parse_memory(max_memory), resolve_n_jobs(n_jobs)
     show = _progress if verbose else _quiet
     if callable(metric):
@@ -93,7 +94,7 @@ def knn(
         return _graph(index, distance, "exact", name, start)
     seed = resolve_seed(random_state)
     index, distance, reached = search.approximate(points, n_neighbors, seed, recall, show)
-    _warn_if_poor(reached)
+    _warn_if_poor(reached, recall)
     return _graph(index, distance, "approximate", name, start, seed, reached)
 
 
@@ -104,7 +105,7 @@ def knn_query(
 
     Each row's result depends on that row alone, so a batch gives what its rows give one by one.
     """
-    _check_count(n_neighbors)
+    n_neighbors = _check_count(n_neighbors)
     name = metric_name(metric)
     values = as_matrix(X, allow_sparse=False)
     queries = as_matrix(Q, name="Q", min_rows=1, allow_sparse=False)
@@ -156,13 +157,13 @@ def _graph(
     return Graph.from_knn(index, distance, origin)
 
 
-def _check_count(k: int) -> None:
+def _check_count(k: int) -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InvalidParameterError(f"n_neighbors must be a positive integer; got {k!r}.")
+    return int(k)
 
 
-def _check_parameters(k: int, method: str, recall: float) -> None:
-    _check_count(k)
+def _check_parameters(method: str, recall: float) -> None:
     if method not in ("auto", "exact", "approximate"):
         raise InvalidParameterError(f"method must be 'auto', 'exact' or 'approximate'; got {method!r}.")
     if not 0 < recall <= 1:
@@ -176,8 +177,8 @@ def _check_k(k: int, n: int) -> None:
         )
 
 
-def _warn_if_poor(recall: Recall) -> None:
-    if recall.high < _POOR_RECALL:
+def _warn_if_poor(recall: Recall, target: float) -> None:
+    if recall.high < min(_POOR_RECALL, target):
         warnings.warn(
             f"the approximate search found an estimated {recall.value:.0%} of the true neighbours (data of high "
             'intrinsic dimension is hard to search). For all of them use method="exact".',

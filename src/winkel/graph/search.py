@@ -172,18 +172,17 @@ def approximate(
         points.P, points.norm, sketch, rule.search, width, _CANDIDATES, _LEAF, seed, n_jobs
     )
     recall = probe.measure(search.peek(probe.rows))
-    for _ in show(range(_MAX_TREES - 1), "neighbour trees"):
-        if recall.value >= _TREES_ENOUGH:
+    trees, still = 1, False
+    for _ in show(range(_MAX_TREES + _MAX_ROUNDS), "approximate neighbours"):
+        if recall.low >= target or (still and trees == _MAX_TREES):
             break
-        search.grow_tree(n_jobs)
+        # Descent alone does not leave the leaves of one tree when these are closed; another tree joins them.
+        if trees < _MAX_TREES and (still or recall.value < _TREES_ENOUGH):
+            search.grow_tree(n_jobs)
+            trees, still = trees + 1, False
+        else:
+            still = search.round(n_jobs) < _STILL * len(points) * width
         recall = probe.measure(search.peek(probe.rows))
-    for _ in show(range(_MAX_ROUNDS), "neighbours of neighbours"):
-        if recall.low >= target:
-            break
-        fresh = search.round(n_jobs)
-        recall = probe.measure(search.peek(probe.rows))
-        if fresh < _STILL * len(points) * width:
-            break
     rows = np.arange(len(points))
     candidates = search.peek(rows)
     del search
