@@ -55,10 +55,8 @@ class Joiner {
  public:
   explicit Joiner(const Points& x) : x_(x) {}
 
-  // Returns how many list entries changed.
-  int64_t run(const int32_t* ids, int n_rows, int n_ids, BoundedLists& lists) {
+  void run(const int32_t* ids, int n_rows, int n_ids, BoundedLists& lists) {
     load(ids, n_ids, lists);
-    int64_t changed = 0;
     for (int r0 = 0; r0 < n_rows; r0 += kTileRows) {
       Tile tile = row_group(ids, r0, std::min(kTileRows, n_rows - r0));
       for (int c0 = r0 / kTileCols * kTileCols; c0 < n_ids; c0 += kTileCols) {
@@ -71,11 +69,10 @@ class Joiner {
           const int a = r0 + hits_[h].row, b = c0 + hits_[h].col;
           // A point may stand in the list twice, once as a new and once as an old neighbour.
           if (a >= n_rows || b >= n_ids || b <= a || ids[a] == ids[b]) continue;
-          changed += offer(ids[a], ids[b], hits_[h].distance, lists);
+          offer(ids[a], ids[b], hits_[h].distance, lists);
         }
       }
     }
-    return changed;
   }
 
  private:
@@ -109,9 +106,9 @@ class Joiner {
     return tile;
   }
 
-  int offer(int32_t i, int32_t j, float d, BoundedLists& lists) const {
-    return lists.offer(i, NeighborKey::make(d, i, j, x_.n), NeighborKey::kNew) +
-           lists.offer(j, NeighborKey::make(d, j, i, x_.n), NeighborKey::kNew);
+  void offer(int32_t i, int32_t j, float d, BoundedLists& lists) const {
+    lists.offer(i, NeighborKey::make(d, i, j, x_.n), NeighborKey::kNew);
+    lists.offer(j, NeighborKey::make(d, j, i, x_.n), NeighborKey::kNew);
   }
 
   const Points& x_;

@@ -39,26 +39,31 @@ class NeighborDescent {
     join_leaves(threads);
   }
 
-  // Grows one more tree and compares all pairs within its leaves; returns how many list entries changed.
-  int64_t grow_tree(int threads) {
+  // Grows one more tree and compares all pairs within its leaves.
+  void grow_tree(int threads) {
     const float* sketch = sketch_.empty() ? data_.data() : sketch_.data();
     tree_ = build_rp_tree(sketch, x_.n, n_sketch_, leaf_size_, seed_, ++n_trees_, threads);
-    return join_leaves(threads);
+    join_leaves(threads);
   }
 
-  // One round; returns how many list entries changed.
+  // One round; returns how many list entries are new, found in it or not yet looked at. (How many offers were
+  // taken on the way would depend on their order, and so on the threads.)
   int64_t round(int threads) {
     sample_candidates(threads);
-    return parallel_count(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
-      int64_t changed = 0;
+    parallel_blocks(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
       Joiner joiner(x_);
       std::vector<int32_t> ids(static_cast<size_t>(2 * new_.width()));
       for (int64_t i = lo; i < hi; ++i) {
         const int n_new = unpack(new_.row(i), ids.data());
         const int n_all = n_new + unpack(old_.row(i), ids.data() + n_new);
-        if (n_new > 0) changed += joiner.run(ids.data(), n_new, n_all, lists_);
+        if (n_new > 0) joiner.run(ids.data(), n_new, n_all, lists_);
       }
-      return changed;
+    });
+    return parallel_count(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
+      const auto* begin = lists_.row(lo);
+      return std::count_if(begin, begin + (hi - lo) * lists_.width(), [](auto key) {
+        return key != BoundedLists::kEmpty && (key & NeighborKey::kNew) != 0;
+      });
     });
   }
 
@@ -86,15 +91,14 @@ class NeighborDescent {
     return copy;
   }
 
-  int64_t join_leaves(int threads) {
-    return parallel_count(static_cast<int64_t>(tree_.leaves.size()) - 1, 1, threads,
-                          [&](int64_t leaf, int64_t) {
-                            const int64_t lo = tree_.leaves[static_cast<size_t>(leaf)],
-                                          hi = tree_.leaves[static_cast<size_t>(leaf) + 1];
-                            Joiner joiner(x_);
-                            return joiner.run(tree_.order.data() + lo, static_cast<int>(hi - lo),
-                                              static_cast<int>(hi - lo), lists_);
-                          });
+  void join_leaves(int threads) {
+    parallel_blocks(static_cast<int64_t>(tree_.leaves.size()) - 1, 1, threads, [&](int64_t leaf, int64_t) {
+      const int64_t lo = tree_.leaves[static_cast<size_t>(leaf)],
+                    hi = tree_.leaves[static_cast<size_t>(leaf) + 1];
+      const int size = static_cast<int>(hi - lo);
+      Joiner joiner(x_);
+      joiner.run(tree_.order.data() + lo, size, size, lists_);
+    });
   }
 
   // Up to n_candidates new and old neighbours of every point, in either direction, chosen by a hash of the

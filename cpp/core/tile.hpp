@@ -2,7 +2,9 @@
 // The kernel is chosen for the processor when it is first used.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <vector>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -87,20 +89,32 @@ namespace tile_v4 {
 
 using TileKernel = int (*)(MetricKind, const Tile&, Hit*);
 
-inline TileKernel choose_tile_kernel() {
+struct NamedKernel {
+  const char* name;
+  TileKernel kernel;
+};
+
+// The kernels that this processor can run, the fastest last.
+inline std::vector<NamedKernel> tile_kernels() {
+  std::vector<NamedKernel> kernels = {{"base", tile_base::tile_hits_of}};
 #if defined(WINKEL_TILE_X86)
   __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    kernels.push_back({"avx2", tile_v3::tile_hits_of});
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
-    return tile_v4::tile_hits_of;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return tile_v3::tile_hits_of;
+    kernels.push_back({"avx512", tile_v4::tile_hits_of});
 #endif
-  return tile_base::tile_hits_of;
+  return kernels;
+}
+
+inline std::atomic<TileKernel>& tile_kernel_in_use() {
+  static std::atomic<TileKernel> kernel{tile_kernels().back().kernel};
+  return kernel;
 }
 
 inline int tile_hits(MetricKind metric, const Tile& tile, Hit* hits) {
-  static const TileKernel kernel = choose_tile_kernel();
-  return kernel(metric, tile, hits);
+  return tile_kernel_in_use().load(std::memory_order_relaxed)(metric, tile, hits);
 }
 
 }  // namespace winkel

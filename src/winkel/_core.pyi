@@ -51,13 +51,11 @@ class NeighborDescent:
         seed: int,
         threads: int,
     ) -> None: ...
-    def grow_tree(self, threads: int) -> int:
-        """
-        Compares all pairs within the leaves of one more tree; how many entries changed.
-        """
+    def grow_tree(self, threads: int) -> None:
+        """Compares all pairs within the leaves of one more tree."""
 
     def round(self, threads: int) -> int:
-        """One round of nn-descent; how many list entries changed."""
+        """One round of nn-descent; how many list entries are new after it."""
 
     def peek(
         self,
@@ -113,6 +111,14 @@ def project(
     threads: int,
 ) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")]:
     """The product of x and 64 directions."""
+
+def tile_kernels() -> list[str]:
+    """Search kernels that this processor can run, the fastest last."""
+
+def use_tile_kernel(name: str) -> None:
+    """
+    Searches with the named kernel from now on: for tests of one against the other.
+    """
 
 @overload
 def refine_neighbors(

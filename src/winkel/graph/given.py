@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from ..errors import InvalidInputError, InvalidParameterError
 from ..resources import check_memory
 from ..typing import FloatArray
 from .search import Indices, Show
+
+_SYMMETRY_TRIALS = 10  # pairs for which a function is called both ways round
 
 
 def _refuse_k(k: int, n: int) -> None:
@@ -38,11 +40,7 @@ def from_distance_matrix(D: Any, k: int, n_jobs: int) -> tuple[Indices, FloatArr
     if D.min() < 0:
         i, j = np.unravel_index(int(D.argmin()), D.shape)
         raise InvalidInputError(f"distances must not be negative; got {D[i, j]} at row {i}, column {j}.")
-    if np.diagonal(D).any():
-        i = np.flatnonzero(np.diagonal(D))[0]
-        raise InvalidInputError(
-            f"an item must be at distance 0 from itself; got {D[i, i]} at row {i}. Is this a matrix of similarities?"
-        )
+    _refuse_diagonal(np.diagonal(D))
     return _core.nearest_columns(D, np.arange(n), k, n_jobs)
 
 
@@ -51,16 +49,33 @@ def _from_sparse_distances(D: Any, k: int) -> tuple[Indices, FloatArray]:
     if D.shape != (n, n):
         raise InvalidInputError(f"a precomputed matrix of distances must be square; got shape {D.shape}.")
     _refuse_k(k, n)
-    if D.nnz and not (np.isfinite(D.data).all() and D.data.min() >= 0):
+    if D.dtype.kind not in "biuf" or not (np.isfinite(D.data).all() and D.data.min(initial=0) >= 0):
         raise InvalidInputError("stored distances must be finite and not negative; clean them first.")
+    if not D.has_canonical_format:
+        D = D.copy()
+        D.sum_duplicates()
+    rows = np.repeat(np.arange(n), np.diff(D.indptr))
+    _refuse_diagonal(D.diagonal())
+    others = D.indices != rows
+    rows, columns, values = rows[others], D.indices[others], D.data[others]
+    nearest = np.lexsort(((columns - rows) % n, values, rows))
+    place = np.arange(len(rows)) - np.searchsorted(
+        rows, rows
+    )  # rows are in order, so this is the rank in its row
+    nearest, rows, place = nearest[place < k], rows[place < k], place[place < k]
     index = np.full((n, k), -1, dtype=np.int32)
     distance = np.full((n, k), np.inf, dtype=np.float32 if D.dtype == np.float32 else np.float64)
-    for i in range(n):
-        columns, values = D.indices[D.indptr[i] : D.indptr[i + 1]], D.data[D.indptr[i] : D.indptr[i + 1]]
-        columns, values = columns[columns != i], values[columns != i]
-        nearest = np.lexsort(((columns - i) % n, values))[:k]
-        index[i, : len(nearest)], distance[i, : len(nearest)] = columns[nearest], values[nearest]
+    index[rows, place], distance[rows, place] = columns[nearest], values[nearest]
     return index, distance
+
+
+def _refuse_diagonal(diagonal: FloatArray) -> None:
+    if diagonal.any():
+        i = np.flatnonzero(diagonal)[0]
+        raise InvalidInputError(
+            f"an item must be at distance 0 from itself; got {diagonal[i]} at row {i}. "
+            "Is this a matrix of similarities?"
+        )
 
 
 def from_neighbors(lists: tuple[Any, ...], k: int) -> tuple[Indices, FloatArray]:
@@ -74,7 +89,7 @@ def from_neighbors(lists: tuple[Any, ...], k: int) -> tuple[Indices, FloatArray]
         raise InvalidInputError(
             f"indices and distances must be n × k arrays of one shape; got {index.shape} and {distance.shape}."
         )
-    if (index[:, 0] == np.arange(len(index))).all():
+    if index.shape[1] and (index[:, 0] == np.arange(len(index))).all():
         index, distance = index[:, 1:], distance[:, 1:]
     if index.shape[1] < k:
         raise InvalidParameterError(
@@ -86,23 +101,36 @@ def from_neighbors(lists: tuple[Any, ...], k: int) -> tuple[Indices, FloatArray]
 def from_function(
     items: Any, k: int, metric: Callable[[Any, Any], float], limit: int | None, show: Show
 ) -> tuple[Indices, FloatArray]:
-    """Neighbours by a symmetric function of two items, called once a pair."""
+    """Neighbours by a symmetric function of two items, called once a pair (some pairs twice, to see if it is)."""
     if hasattr(items, "iloc"):
         items = items.to_numpy()
-    if not hasattr(items, "__len__") or not hasattr(items, "__getitem__"):
+    indexed = hasattr(items, "__len__") and hasattr(items, "__getitem__") and not isinstance(items, Mapping)
+    if not indexed or sp.issparse(items):
         raise InvalidInputError(
-            f"with a function as metric, X must be a sequence of items; got {type(items).__name__}."
+            "with a function as metric, X must be a sequence of items, such as a list or a dense array; "
+            f"got {type(items).__name__}."
         )
     n = len(items)
     if n < 2:
         raise InvalidInputError(f"X must hold at least 2 items; got {n}.")
     _refuse_k(k, n)
     check_memory(8.0 * n * n, limit, f"All {n} × {n} distances by a function", "Use a built-in metric.")
+    _refuse_asymmetry(metric, items)
     D = np.zeros((n, n))
     for i in show(range(n), "distances by a function"):
         for j in range(i + 1, n):
             D[i, j] = D[j, i] = _distance(metric, items, i, j)
     return _core.nearest_columns(D, np.arange(n), k, 1)
+
+
+def _refuse_asymmetry(metric: Callable[[Any, Any], float], items: Any) -> None:
+    for j in range(1, min(len(items), _SYMMETRY_TRIALS + 1)):
+        there, back = _distance(metric, items, 0, j), _distance(metric, items, j, 0)
+        if abs(there - back) > 1e-6 * max(there, back):
+            raise InvalidInputError(
+                f"the metric must be symmetric; it gives {there} for items 0 and {j}, and {back} the other way round. "
+                "Use a symmetric one, such as the mean of both directions."
+            )
 
 
 def _distance(metric: Callable[[Any, Any], float], items: Any, i: int, j: int) -> float:

@@ -13,12 +13,12 @@ import scipy.sparse as sp
 
 from ..data import as_matrix
 from ..errors import DataWarning, InvalidParameterError
-from ..resources import check_memory, parse_memory, resolve_n_jobs, resolve_seed
+from ..resources import check_memory, format_memory, parse_memory, resolve_n_jobs, resolve_seed
 from ..typing import FloatArray, Metric, RandomState
 from . import search
 from .given import from_distance_matrix, from_function, from_neighbors
 from .graph import Graph
-from .metrics import check_metric_input, metric_name, row_centred
+from .metrics import Preparation, check_metric_input, metric_name, plan_preparation
 from .origin import Origin, Recall
 from .search import Indices, Points
 from .sparse import exact_sparse
@@ -61,7 +61,8 @@ def knn(
     correlation, are at distance 0 from each other and 1 from every other row.
     """
     start = time.perf_counter()
-    _check_parameters(n_neighbors, method, recall)
+    n_neighbors = _check_count(n_neighbors)
+    _check_parameters(method, recall)
     limit, jobs = parse_memory(max_memory), resolve_n_jobs(n_jobs)
     show = _progress if verbose else _quiet
     if callable(metric):
@@ -85,14 +86,15 @@ def knn(
             )
         index, distance = exact_sparse(values, n_neighbors, name, jobs, limit, show)
         return _graph(index, distance, "exact", name, start)
-    how = _choose(values, n_neighbors, name, method, limit)
-    points = _points(values, name, jobs)
+    plan = plan_preparation(values, name)
+    how = _choose(values, n_neighbors, plan, method, jobs, limit)
+    points = Points.of(values, plan, jobs)
     if how == "exact":
         index, distance = search.exact(points, n_neighbors, show)
         return _graph(index, distance, "exact", name, start)
     seed = resolve_seed(random_state)
     index, distance, reached = search.approximate(points, n_neighbors, seed, recall, show)
-    _warn_if_poor(reached)
+    _warn_if_poor(reached, recall)
     return _graph(index, distance, "approximate", name, start, seed, reached)
 
 
@@ -103,6 +105,7 @@ def knn_query(
 
     Each row's result depends on that row alone, so a batch gives what its rows give one by one.
     """
+    n_neighbors = _check_count(n_neighbors)
     name = metric_name(metric)
     values = as_matrix(X, allow_sparse=False)
     queries = as_matrix(Q, name="Q", min_rows=1, allow_sparse=False)
@@ -110,27 +113,19 @@ def knn_query(
         raise InvalidParameterError(
             f"new rows must have the {values.shape[1]} columns of the fitted data; got {queries.shape[1]}."
         )
-    if not 1 <= n_neighbors <= len(values):
+    if n_neighbors > len(values):
         raise InvalidParameterError(f"n_neighbors must lie in [1, {len(values)}]; got {n_neighbors}.")
     common = np.result_type(values, queries)
     values, queries = values.astype(common, copy=False), queries.astype(common, copy=False)
-    points = _points(values, name, resolve_n_jobs(n_jobs))
-    if name == "correlation":
-        queries = row_centred(queries)
+    points = Points.of(values, plan_preparation(values, name), resolve_n_jobs(n_jobs))
     return search.query(points, queries, np.full(len(queries), -1), n_neighbors)
 
 
-def _points(values: FloatArray, metric: str, n_jobs: int) -> Points:
-    return Points.of(row_centred(values) if metric == "correlation" else values, metric, n_jobs)
-
-
-def _choose(X: FloatArray, k: int, metric: str, method: str, limit: int | None) -> str:
+def _choose(X: FloatArray, k: int, plan: Preparation, method: str, n_jobs: int, limit: int | None) -> str:
     """ "exact" or "approximate", and a MemoryLimitError when what was asked for does not fit."""
-    n, m = X.shape
-    copies = metric != "euclidean" or X.dtype != np.float32 or bool(X.mean())
+    n, copies = len(X), plan.copies(X)
     need = {
-        how: search.forecast(n, m, X.itemsize, k, copies=copies, exactly=how == "exact")
-        + (X.nbytes if metric == "correlation" else 0)
+        how: search.forecast(X, k, copies=copies, exactly=how == "exact", n_jobs=n_jobs)
         for how in ("exact", "approximate")
     }
     if method == "auto":
@@ -140,7 +135,7 @@ def _choose(X: FloatArray, k: int, metric: str, method: str, limit: int | None) 
             else "approximate"
         )
     advice = (
-        f'method="exact" needs {need["exact"] / 1e6:.0f} MB.'
+        f'method="exact" needs {format_memory(need["exact"])}.'
         if method == "approximate"
         else "Raise max_memory."
     )
@@ -162,9 +157,13 @@ def _graph(
     return Graph.from_knn(index, distance, origin, copy=False)
 
 
-def _check_parameters(k: int, method: str, recall: float) -> None:
+def _check_count(k: int) -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InvalidParameterError(f"n_neighbors must be a positive integer; got {k!r}.")
+    return int(k)
+
+
+def _check_parameters(method: str, recall: float) -> None:
     if method not in ("auto", "exact", "approximate"):
         raise InvalidParameterError(f"method must be 'auto', 'exact' or 'approximate'; got {method!r}.")
     if not 0 < recall <= 1:
@@ -178,8 +177,8 @@ def _check_k(k: int, n: int) -> None:
         )
 
 
-def _warn_if_poor(recall: Recall) -> None:
-    if recall.high < _POOR_RECALL:
+def _warn_if_poor(recall: Recall, target: float) -> None:
+    if recall.high < min(_POOR_RECALL, target):
         warnings.warn(
             f"the approximate search found an estimated {recall.value:.0%} of the true neighbours (data of high "
             'intrinsic dimension is hard to search). For all of them use method="exact".',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,11 +12,47 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..data.arrays import Matrix
-from ..data.checks import row_blocks
+from ..data.checks import magnitude, row_blocks
 from ..errors import InvalidInputError, InvalidParameterError
 from ..typing import FloatArray
 
 Float32 = NDArray[np.float32]
+
+
+# Bounds on the rounding of a search distance in float32: functions of the row's squared norm, of the search
+# distance `reach` beyond which rows were left out, and of the number of coordinates. A row at squared distance
+# `reach` from x has squared norm at most 2 (|x|² + reach).
+Rounding = Callable[[NDArray[np.float64], NDArray[np.float64], int], NDArray[np.float64]]
+_ROUNDOFF = 2.0**-24
+_EXACT_SQUARES = (
+    2.0**21
+)  # whole numbers with squared norms up to this have squared distances that float32 holds
+_EXACT_SETS = 2048  # different shares of at most so many columns are different in float32
+_TINY, _STRETCH = 1e-140, 2.0**800  # squares of numbers below would underflow; stretched, they do not
+
+
+def _rounding_of_products(
+    norm: NDArray[np.float64], reach: NDArray[np.float64], m: int
+) -> NDArray[np.float64]:
+    return (m + 8) * _ROUNDOFF * 3 * (norm + reach)
+
+
+def _rounding_of_sums(norm: NDArray[np.float64], reach: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    return _ROUNDOFF * ((m + 8) * reach + 8 * (np.sqrt(m * norm) + reach))
+
+
+def _rounding_of_largest(
+    norm: NDArray[np.float64], reach: NDArray[np.float64], m: int
+) -> NDArray[np.float64]:
+    return 8 * _ROUNDOFF * (np.sqrt(norm) + reach)
+
+
+def _rounding_of_counts(norm: NDArray[np.float64], reach: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    return np.full_like(reach, 0.5)  # float32 may take different values for equal: it only counts too few
+
+
+def _rounding_of_shares(norm: NDArray[np.float64], reach: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    return np.full_like(reach, 8 * _ROUNDOFF)
 
 
 @dataclass(frozen=True)
@@ -29,6 +66,7 @@ class MetricRule:
     search: int
     kind: int
     to_search: Callable[[FloatArray], FloatArray]
+    rounding: Rounding
     shift: bool = False  # may the data be moved,
     scale: bool = False  # and stretched, without changing who is near
     sparse: bool = False
@@ -47,20 +85,20 @@ def _twice(d: FloatArray) -> FloatArray:
 
 
 RULES = {
-    "euclidean": MetricRule(0, 0, _square, shift=True, scale=True, sparse=True),
-    "cosine": MetricRule(0, 1, _twice, sparse=True),
-    "correlation": MetricRule(0, 1, _twice),
-    "manhattan": MetricRule(1, 2, _same, shift=True, scale=True),
-    "chebyshev": MetricRule(2, 3, _same, shift=True, scale=True),
-    "hamming": MetricRule(3, 4, _same),
-    "jaccard": MetricRule(4, 5, _same),
+    "euclidean": MetricRule(0, 0, _square, _rounding_of_products, shift=True, scale=True, sparse=True),
+    "cosine": MetricRule(0, 1, _twice, _rounding_of_products, sparse=True),
+    "correlation": MetricRule(0, 6, _twice, _rounding_of_products),
+    "manhattan": MetricRule(1, 2, _same, _rounding_of_sums, shift=True, scale=True),
+    "chebyshev": MetricRule(2, 3, _same, _rounding_of_largest, shift=True, scale=True),
+    "hamming": MetricRule(3, 4, _same, _rounding_of_counts),
+    "jaccard": MetricRule(4, 5, _same, _rounding_of_shares),
 }
 _ALIASES = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "linf": "chebyshev"}
 
 
 def metric_name(metric: str) -> str:
     """The name winkel uses for `metric`."""
-    name = _ALIASES.get(metric, metric)
+    name = _ALIASES.get(metric, metric) if isinstance(metric, str) else ""
     if name not in RULES:
         allowed = ", ".join(repr(m) for m in RULES)
         raise InvalidParameterError(
@@ -83,37 +121,60 @@ class Preparation:
     """The map from data to the float32 rows that are searched: the same for the points and for new rows."""
 
     metric: str
-    offset: FloatArray | None
-    factor: float
-    zero_column: bool
+    offset: FloatArray | None = None
+    factor: float = 1.0
+    zero_column: bool = False
+    whole: bool = False  # the points are small whole numbers, so that nothing rounds
 
     @property
     def rule(self) -> MetricRule:
         return RULES[self.metric]
 
+    def copies(self, X: FloatArray) -> bool:
+        """Whether the rows to search are not X itself."""
+        same = self.metric not in ("cosine", "correlation", "jaccard") and X.dtype == np.float32
+        return not same or self.offset is not None or self.factor != 1
+
     def apply(self, X: FloatArray) -> Float32:
         """The rows to search, made block by block; X itself where nothing has to change."""
-        if self.metric in ("cosine", "correlation"):
-            return self._units(X)
-        if self.metric == "jaccard":
-            return (X != 0).astype(np.float32)
-        if self.offset is None and self.factor == 1:
-            return X.astype(np.float32, copy=False)
-        P = np.empty(X.shape, dtype=np.float32)
-        offset = 0 if self.offset is None else self.offset
-        for first, block in row_blocks(X):
-            P[first : first + len(block)] = (block - offset) * X.dtype.type(self.factor)
+        if not self.copies(X):
+            return X
+        P = np.zeros((X.shape[0], X.shape[1] + self.zero_column), dtype=np.float32)
+        with np.errstate(over="ignore"):  # hamming: large numbers may become infinite and so alike
+            for first, block in row_blocks(X):
+                self._fill(P[first : first + len(block)], block)
         return P
 
-    def _units(self, X: FloatArray) -> Float32:
-        P = np.zeros((X.shape[0], X.shape[1] + self.zero_column), dtype=np.float32)
-        for first, block in row_blocks(X):
-            part = P[first : first + len(block)]
-            norm = row_norms(block)
-            part[:, : X.shape[1]] = block / np.where(norm > 0, norm, 1)[:, None]
+    def _fill(self, part: Float32, block: FloatArray) -> None:
+        if self.metric in ("cosine", "correlation"):
+            units, zero = unit_rows(block, self.metric)
+            part[:, : block.shape[1]] = units
             if self.zero_column:
-                part[norm == 0, -1] = 1
-        return P
+                part[zero, -1] = 1
+        elif self.metric == "jaccard":
+            part[:] = block != 0
+        elif self.offset is None and self.factor == 1:
+            part[:] = block
+        else:
+            part[:] = (block - (0 if self.offset is None else self.offset)) * np.float64(self.factor)
+
+    def norms(self, P: Float32) -> Float32:
+        """Squared norm of every prepared row (jaccard: size of its set), as near as float32 can say."""
+        norm = np.zeros(len(P), dtype=np.float32)
+        if self.metric != "hamming":
+            for first, block in row_blocks(P):
+                norm[first : first + len(block)] = squared_norms(block)
+        return norm
+
+    def rounds(self, X: FloatArray, P: Float32) -> bool:
+        """Whether a search distance from a row of X to a point may be other than the true one."""
+        if self.metric == "hamming":
+            return X.dtype != np.float32 and any(
+                (P[first : first + len(block)] != block).any() for first, block in row_blocks(X)
+            )
+        if self.metric == "jaccard":
+            return X.shape[1] > _EXACT_SETS
+        return not (self.whole and small_and_whole(X))
 
 
 def plan_preparation(X: FloatArray, metric: str) -> Preparation:
@@ -123,52 +184,65 @@ def plan_preparation(X: FloatArray, metric: str) -> Preparation:
     column: at distance 0 from each other and 1 from every other row.
     """
     rule = RULES[metric]
-    offset, factor = None, 1.0
-    if rule.shift:
-        mean = X.mean(axis=0, dtype=np.float64)
-        length = np.mean([np.mean(row_norms(block) ** 2) for _, block in row_blocks(X)])
-        if float(mean @ mean) > 0.5 * float(
-            length
-        ):  # most of every row is the mean: squared norms would cancel
-            offset = mean.astype(X.dtype)
-    if rule.scale:
-        largest = max(abs(float(X.max())), abs(float(X.min())))
-        if largest > 0 and not 1e-12 < largest < 1e15:  # squares would leave the range of float32
-            factor = float(2.0 ** -np.floor(np.log2(largest)))
-    zero = metric in ("cosine", "correlation") and any((row_norms(b) == 0).any() for _, b in row_blocks(X))
-    return Preparation(metric, offset, factor, bool(zero))
+    if metric in ("cosine", "correlation"):
+        zero = any(_without_direction(block, metric).any() for _, block in row_blocks(X))
+        return Preparation(metric, zero_column=zero)
+    if not rule.shift:
+        return Preparation(metric)
+    if small_and_whole(X):
+        return Preparation(metric, whole=True)
+    factor = range_factor(magnitude(X))
+    mean = X.mean(axis=0, dtype=np.float64)
+    length = np.mean([np.mean(squared_norms(block, factor)) for _, block in row_blocks(X)])
+    offset: FloatArray | None = None
+    if (
+        squared_norms(mean[None], factor)[0] > 0.5 * length
+    ):  # most of every row is the mean: norms would cancel
+        offset = mean.astype(X.dtype)
+        factor = range_factor(max(float(np.abs(block - offset).max()) for _, block in row_blocks(X)))
+    return Preparation(metric, offset, factor)
 
 
-def row_norms(X: FloatArray) -> NDArray[np.float64]:
-    """Length of every row, in double precision."""
-    return np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+def range_factor(largest: float) -> float:
+    """A power of two that keeps squares of numbers up to `largest` in the range of float32."""
+    if largest == 0 or 1e-12 < largest < 1e15:
+        return 1.0
+    return 2.0 ** min(1023, -math.frexp(largest)[1])
 
 
-def unit_rows_sparse(X: Matrix) -> Matrix:
-    """Rows of length 1 of a CSR matrix; rows of zeros as in `plan_preparation`."""
-    norm = np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel())
-    zero = norm == 0
-    scale = np.repeat(1 / np.where(zero, 1, norm), np.diff(X.indptr))
-    unit = sp.csr_matrix((X.data * scale, X.indices, X.indptr), shape=X.shape)
-    return (
-        sp.hstack([unit, sp.csr_matrix(zero[:, None].astype(unit.dtype))], format="csr")
-        if zero.any()
-        else unit
+def small_and_whole(X: FloatArray) -> bool:
+    """Whether all values are whole numbers, so small that float32 rounds no distance between such rows."""
+    return all(
+        (block == np.rint(block)).all() and (squared_norms(block) <= _EXACT_SQUARES).all()
+        for _, block in row_blocks(X)
     )
 
 
-def row_centred(X: FloatArray) -> FloatArray:
-    """Every row about its own mean; a constant row becomes exactly zero."""
-    centred = np.empty_like(X)
-    for first, block in row_blocks(X):
-        part = block - block.mean(axis=1, dtype=np.float64)[:, None]
-        part[block.max(axis=1) == block.min(axis=1)] = 0
-        centred[first : first + len(block)] = part
-    return centred
+def squared_norms(X: FloatArray, factor: float = 1.0) -> NDArray[np.float64]:
+    """Squared length of every row, stretched by `factor`, in double precision."""
+    wide = X.astype(np.float64) * factor
+    return np.einsum("ij,ij->i", wide, wide)
+
+
+def unit_rows(X: FloatArray, metric: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Every row (correlation: about its mean) at length 1 in double precision, and which rows have no direction."""
+    wide, zero = X.astype(np.float64), _without_direction(X, metric)
+    wide[np.abs(wide).max(axis=1) < _TINY] *= _STRETCH
+    if metric == "correlation":
+        wide -= wide.mean(axis=1)[:, None]
+        wide -= wide.mean(axis=1)[:, None]  # what rounding left in the mean
+    wide[zero] = 0
+    norm = np.sqrt(np.einsum("ij,ij->i", wide, wide))
+    return wide / np.where(zero, 1, norm)[:, None], zero
+
+
+def _without_direction(X: FloatArray, metric: str) -> NDArray[np.bool_]:
+    """Rows of zeros, or constant rows under correlation."""
+    if metric == "correlation":
+        return np.asarray(X.max(axis=1) == X.min(axis=1))
+    return np.asarray(~X.any(axis=1))
 
 
 def pair_distances(X: Matrix, pairs: NDArray[np.int32], metric: str, n_jobs: int) -> FloatArray:
     """True distance of each pair of rows of a dense X."""
-    name = metric_name(metric)
-    rows = row_centred(X) if name == "correlation" else X
-    return _core.metric_distances(rows, np.ascontiguousarray(pairs), RULES[name].kind, n_jobs)
+    return _core.metric_distances(X, np.ascontiguousarray(pairs), RULES[metric_name(metric)].kind, n_jobs)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from .. import _core
 from ..data.arrays import Matrix
 from ..random import Stream
 from ..typing import FloatArray
-from .metrics import Float32, Preparation, plan_preparation
+from .metrics import Float32, MetricRule, Preparation
 from .origin import Recall
 
 Indices = NDArray[np.int32]
@@ -28,7 +29,7 @@ Rows = NDArray[np.int64]
 Show = Callable[[Iterable[Any], str], Iterable[Any]]  # passes an iterable on, showing progress
 
 SLACK = 8  # candidates beyond k that the proof of exactness can lean on
-_ROUNDOFF = 2.0**-24
+_SMALLEST = 2.0**-126  # below it float32 rounds more, or to zero
 _SKETCH = 64  # coordinates of the projection that trees see in place of many more
 _LEAF, _CANDIDATES = 256, 24  # two dozen new and as many old candidates fill one panel of the tile kernel
 _MAX_TREES, _TREES_ENOUGH, _MAX_ROUNDS, _STILL = 12, 0.9, 20, 0.001
@@ -46,19 +47,18 @@ class Points:
     n_jobs: int
 
     @classmethod
-    def of(cls, X: Matrix, metric: str, n_jobs: int) -> Points:
+    def of(cls, X: Matrix, plan: Preparation, n_jobs: int) -> Points:
         """The points of validated data."""
-        plan = plan_preparation(X, metric)
-        P = np.ascontiguousarray(plan.apply(X))
-        return cls(X, P, squared_norms(P), plan, n_jobs)
+        P = plan.apply(X)
+        return cls(X, P, plan.norms(P), plan, n_jobs)
 
     def __len__(self) -> int:
         return len(self.X)
 
-
-def squared_norms(P: Float32) -> Float32:
-    """Squared norm of every row (of rows of zeros and ones: how many ones)."""
-    return np.einsum("ij,ij->i", P, P)
+    @cached_property
+    def rounds(self) -> bool:
+        """Whether a search distance between two points may be other than the true one."""
+        return self.plan.rounds(self.X, self.P)
 
 
 def exact(points: Points, k: int, show: Show) -> tuple[Indices, FloatArray]:
@@ -71,27 +71,39 @@ def exact(points: Points, k: int, show: Show) -> tuple[Indices, FloatArray]:
         search.run(begin, min(begin + step, search.n_tasks), points.n_jobs)
     candidates, far = search.result()
     del search
-    return _finish(points, points.X, points.norm, np.arange(len(points)), candidates, far, k)
+    all_seen = far.shape[1] >= len(points) - 1
+    sure = all_seen or not points.rounds
+    return _finish(points, points.X, points.norm, np.arange(len(points)), candidates, far, k, sure)
 
 
 def query(points: Points, Q: Matrix, origins: Rows, k: int) -> tuple[Indices, FloatArray]:
     """Exact neighbours of rows Q among the points; `origins` are their numbers if they are points, else -1.
 
-    Each row's result depends on that row alone.
+    Each row's result depends on that row alone. Of points at equal distance the first ones are neighbours.
     """
-    P = np.ascontiguousarray(points.plan.apply(Q))
-    norm, rule = squared_norms(P), points.plan.rule
+    P = points.plan.apply(Q)
+    norm, rule = points.plan.norms(P), points.plan.rule
     width = min(k + SLACK + 1, len(points))
     candidates, far = _core.search_queries(P, norm, points.P, points.norm, rule.search, width, points.n_jobs)
-    return _finish(points, Q, norm, origins, candidates, far, k)
+    sure = width == len(points) or not (points.rounds or points.plan.rounds(Q, P))
+    return _finish(points, Q, norm, origins, candidates, far, k, sure)
 
 
 def _finish(
-    points: Points, Q: Matrix, norm: Float32, origins: Rows, candidates: Indices, far: Float32, k: int
+    points: Points,
+    Q: Matrix,
+    norm: Float32,
+    origins: Rows,
+    candidates: Indices,
+    far: Float32,
+    k: int,
+    sure: bool,
 ) -> tuple[Indices, FloatArray]:
     """The k nearest of the candidates, and of all points for rows where something else might be nearer."""
     kind, n_jobs = points.plan.rule.kind, points.n_jobs
     index, distance = _core.refine_neighbors(Q, points.X, origins, candidates, kind, k, n_jobs)
+    if sure:
+        return index, distance
     for rows in blocks_of(np.flatnonzero(~_proved(points, norm, distance[:, -1], far)), 64):
         part = _core.direct_neighbors(Q[rows], points.X, origins[rows], kind, k, n_jobs)
         index[rows], distance[rows] = part
@@ -105,23 +117,19 @@ def blocks_of(rows: Rows, size: int) -> list[Rows]:
 
 def _proved(points: Points, norm: Float32, last: FloatArray, far: Float32) -> NDArray[np.bool_]:
     """Rows whose last neighbour is nearer than anything that the search left out can be."""
-    if far.shape[1] >= len(points) - 1:
-        return np.ones(len(last), dtype=bool)
     plan = points.plan
     factor = points.X.shape[1] if plan.metric == "hamming" else plan.factor  # that search counts coordinates
     reached = plan.rule.to_search(last.astype(np.float64) * factor)
-    return (last == 0) | rounding_allows(reached, norm, far[:, -1], points.P.shape[1])
+    return (last == 0) | rounding_allows(plan.rule, reached, norm, far[:, -1], points.P.shape[1])
 
 
-def rounding_allows(reached: FloatArray, norm: Float32, limit: Float32, n_terms: int) -> NDArray[np.bool_]:
-    """Whether a pair at search distance `reached` beats all pairs found beyond `limit`, rounding allowed for.
-
-    A dot product errs by at most one rounding of |x||y| a term, and a row at squared distance `limit` from
-    x has squared norm at most 2 (|x|² + limit).
-    """
-    limit = limit.astype(np.float64)
-    error = (n_terms + 8) * _ROUNDOFF * 3 * (norm.astype(np.float64) + limit)
-    return reached * (1 + 1e-6) <= limit - error
+def rounding_allows(
+    rule: MetricRule, reached: FloatArray, norm: Float32, limit: Float32, n_terms: int
+) -> NDArray[np.bool_]:
+    """Whether a pair at search distance `reached` beats all pairs found beyond `limit`, rounding allowed for."""
+    reach = limit.astype(np.float64)
+    error = rule.rounding(norm.astype(np.float64), reach, n_terms) + n_terms * _SMALLEST
+    return reached * (1 + 1e-6) <= reach - error
 
 
 class RecallProbe:
@@ -147,12 +155,9 @@ class RecallProbe:
         )
         share = (distance <= self._reach).mean(axis=1)
         value, n = float(share.mean()), len(share)
-        # Rows, not neighbours, are sampled; drawn without replacement from len(points).
-        error = (
-            float(share.std(ddof=1)) / math.sqrt(n) * math.sqrt(max(0.0, 1 - n / len(points)))
-            if n > 1
-            else 0.0
-        )
+        # Rows, not neighbours, are sampled. Where none was missed, three in all could have been.
+        error = max(1.96 * float(share.std()) / math.sqrt(n), 3 / (n * self._k))
+        error *= math.sqrt(1 - n / len(points))  # drawn without replacement
         return Recall(value, max(0.0, value - error), min(1.0, value + error), n)
 
 
@@ -167,22 +172,23 @@ def approximate(
         points.P, points.norm, sketch, rule.search, width, _CANDIDATES, _LEAF, seed, n_jobs
     )
     recall = probe.measure(search.peek(probe.rows))
-    for _ in show(range(_MAX_TREES - 1), "neighbour trees"):
-        if recall.value >= _TREES_ENOUGH:
+    trees, still = 1, False
+    for _ in show(range(_MAX_TREES + _MAX_ROUNDS), "approximate neighbours"):
+        if recall.low >= target or (still and trees == _MAX_TREES):
             break
-        search.grow_tree(n_jobs)
+        # Descent alone does not leave the leaves of one tree when these are closed; another tree joins them.
+        if trees < _MAX_TREES and (still or recall.value < _TREES_ENOUGH):
+            search.grow_tree(n_jobs)
+            trees, still = trees + 1, False
+        else:
+            still = search.round(n_jobs) < _STILL * len(points) * width
         recall = probe.measure(search.peek(probe.rows))
-    for _ in show(range(_MAX_ROUNDS), "neighbours of neighbours"):
-        if recall.low >= target:
-            break
-        changed = search.round(n_jobs)
-        recall = probe.measure(search.peek(probe.rows))
-        if changed < _STILL * len(points) * width:
-            break
     rows = np.arange(len(points))
     candidates = search.peek(rows)
     del search
     index, distance = _core.refine_neighbors(points.X, points.X, rows, candidates, rule.kind, k, n_jobs)
+    for few in blocks_of(np.flatnonzero(index[:, -1] < 0), 64):  # lists that did not fill up
+        index[few], distance[few] = _core.direct_neighbors(points.X[few], points.X, few, rule.kind, k, n_jobs)
     return index, distance, recall
 
 
@@ -195,15 +201,18 @@ def _sketch(points: Points, seed: int) -> Float32:
     return _core.project(points.P, directions, points.n_jobs)
 
 
-def forecast(n: int, n_features: int, itemsize: int, k: int, *, copies: bool, exactly: bool) -> float:
+def forecast(X: FloatArray, k: int, *, copies: bool, exactly: bool, n_jobs: int) -> float:
     """Bytes that a search needs beside the data: upper estimate of the peak."""
-    row = 4.0 * n_features
-    result = k * (4 + itemsize) + 8
+    n, m = X.shape
+    row = 4.0 * m
+    result = k * (4 + X.itemsize) + 8
     prepared = (row if copies else 0) + 4
     if exactly:
         width = min(k + SLACK, n - 1)
-        return n * (prepared + width * 8 + 9 + max(width * 8, result + width * 8 - 9)) + 16e6
+        lists = max(16 * width + 9, 8 * width + result, 2 * result)
+        return n * (prepared + lists) + n_jobs * max(2.0**19, 48 * row) + 16e6
     width = k + max(5, k // 3)
-    sketch = 2 * 4.0 * _SKETCH if n_features > 2 * _SKETCH else 0
-    lists = 8.0 * (width + 2 * _CANDIDATES) + 27
-    return n * (prepared + row + 4 + sketch + lists + 28 + width * 4 + result) + 16e6
+    sketch = 2 * 4.0 * _SKETCH if m > 2 * _SKETCH else 0
+    lists = 8 * (width + 2 * _CANDIDATES) + 27
+    leaf = (_LEAF + 48) * (row + 8)
+    return n * (prepared + row + 4 + sketch + lists + 28 + width * 4 + result) + n_jobs * leaf + 16e6
