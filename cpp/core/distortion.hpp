@@ -39,6 +39,29 @@ struct Result {
   T value, lift;
 };
 
+// f(d) = value + rest / over and d f'(d) = lift / over: for formulas whose divisions can be one.
+template <class T>
+struct Ratio {
+  T value, rest, lift, over;
+};
+
+// The value f(d) and the factor f'(d) / d.
+template <class T>
+struct Pull {
+  T value, factor;
+};
+
+template <class T>
+WINKEL_INLINE Pull<T> pull(const Result<T>& f, T square) {
+  return {f.value, f.lift / square};
+}
+
+template <class T>
+WINKEL_INLINE Pull<T> pull(const Ratio<T>& f, T square) {
+  const T inverse = T(1) / (f.over * square);
+  return {f.value + f.rest * (inverse * square), f.lift * inverse};
+}
+
 // d^exponent; the common exponents need no logarithm.
 struct AnyPower {
   template <class T>
@@ -101,13 +124,14 @@ struct LogisticPenalty {
   }
 };
 
-// log(1 + d^a)
+// log(1 + d^a); the logarithm's argument is the denominator of the slope as well
 template <class P>
 struct Log1p {
   template <class T>
-  static WINKEL_INLINE Result<T> at(const Pair<T>& p) {
-    const T u = P::of(p);
-    return {vecmath::log1p(u), p.first * u / (T(1) + u)};
+  static WINKEL_INLINE Ratio<T> at(const Pair<T>& p) {
+    const T u = vecmath::smaller(P::of(p), T(1e18));
+    const T t = T(1) + u;
+    return {vecmath::log(t), u - (t - T(1)), p.first * u, t};
   }
 };
 
@@ -125,14 +149,14 @@ struct InvPower {
 template <class P>
 struct Log {
   template <class T>
-  static WINKEL_INLINE Result<T> at(const Pair<T>& p) {
+  static WINKEL_INLINE Ratio<T> at(const Pair<T>& p) {
     const T u = P::of(p);
     const auto parts = vecmath::exp_parts(-u);
     const T e = u < vecmath::Format<T>::exp_range ? parts.power + parts.power * parts.fraction : T(0);
     const T rest = (T(1) - parts.power) - parts.power * parts.fraction;  // 1 - exp(-u)
     // For larger u what 1 - e rounds away matters to the logarithm; for smaller u `rest` is exact.
     const T lost = u > T(0.6931472) ? (T(1) - rest) - e : T(0);
-    return {vecmath::log(rest) + lost / rest, p.first * u * e / rest};
+    return {vecmath::log(rest), lost, p.first * u * e, rest};
   }
 };
 
@@ -243,10 +267,9 @@ WINKEL_CLONES double apply(const T* __restrict squares, const T* __restrict weig
   T values[kChunk];
   for (int64_t k = 0; k < count; ++k) {
     const T square = vecmath::larger(squares[k], floor2);
-    const Result<T> f = F::at(Pair<T>{std::sqrt(square), square, deviations[k], first, second});
-    const T pull = f.lift / square;
-    factors[k] = weights[k] * pull;
-    values[k] = weights[k] * (f.value + T(0.5) * pull * (vecmath::smaller(squares[k], floor2) - floor2));
+    const Pull<T> f = pull(F::at(Pair<T>{std::sqrt(square), square, deviations[k], first, second}), square);
+    factors[k] = weights[k] * f.factor;
+    values[k] = weights[k] * (f.value + T(0.5) * f.factor * (vecmath::smaller(squares[k], floor2) - floor2));
   }
   // Enough lanes to hide the latency of additions; the last ones are filled up with zeros.
   constexpr int64_t lanes = 4 * kLanes;

@@ -230,12 +230,11 @@ class PairPlan {
     groups_.push_back(std::move(g));
   }
 
-  // Sum over pairs of w f(d), with the gradient of scale times it in `gradient` (n x m, the caller's order).
-  // `factors` holds w f'(d) / d of each pair for groups without a loop of their own (whose values are not
-  // summed).
+  // Sum over pairs of w f(d), with the gradient of scale times it in `gradient` (n x m). `factors` holds
+  // w f'(d) / d of each pair for groups without a loop of their own, whose values are not summed.
   double evaluate(const T* Y, T scale, const T* factors, int threads, T* gradient) const {
-    if (entries_ * passes_.width < kFewEntries)
-      threads = 1;  // done sooner than a second thread would be woken
+    // Little work is done sooner than a second thread would be woken.
+    if (entries_ * passes_.width < kFewEntries) threads = 1;
     const int64_t width = passes_.width;
     std::vector<T> storage;
     if (width != m_) {
@@ -268,7 +267,7 @@ class PairPlan {
     explicit Work(int64_t width, int64_t columns)
         : own(static_cast<size_t>(kLanes * width)),
           sums(own.size()),
-          diff(static_cast<size_t>(std::max(kChunk, columns * kLanes) * width)),
+          diff(static_cast<size_t>((width <= 4 ? kChunk : columns * kLanes) * width)),
           squares(static_cast<size_t>(kChunk)),
           factors(squares.size()),
           weights(squares.size()) {}

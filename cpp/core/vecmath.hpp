@@ -29,7 +29,7 @@ struct Format<float> {
   static constexpr float round_shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   static constexpr float exp_range = 87.0f;
   static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
-  static constexpr int exp_terms = 8, log_terms = 5;
+  static constexpr int exp_last = 8, log_terms = 5;
 };
 
 template <>
@@ -43,7 +43,7 @@ struct Format<double> {
   static constexpr double round_shift = 6755399441055744.0;
   static constexpr double exp_range = 708.0;
   static constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
-  static constexpr int exp_terms = 14, log_terms = 11;
+  static constexpr int exp_last = 14, log_terms = 11;
 };
 
 template <class T>
@@ -70,15 +70,20 @@ WINKEL_INLINE T smaller(T x, T y) {
   return x < y ? x : y;
 }
 
-// (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2, by its Taylor series: 1/2! + r/3! + ... in Horner form.
-template <class T, int Terms>
+constexpr double inverse_factorial(int k) {
+  return k < 2 ? 1.0 : inverse_factorial(k - 1) / k;
+}
+
+// (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2, by its Taylor series 1/2! + r/3! + ... up to r^(Last-2)/Last!.
+template <class T, int Last, int K = 2>
 WINKEL_INLINE T exp_tail(T r) {
-  T sum = T(1);
-#if defined(__GNUC__)
-#pragma GCC unroll 16
-#endif
-  for (int k = Terms; k > 2; --k) sum = T(1) + sum * r * (T(1) / T(k));
-  return sum * T(0.5);
+  constexpr T coefficient = static_cast<T>(inverse_factorial(K));
+  if constexpr (K == Last) {
+    (void)r;
+    return coefficient;
+  } else {
+    return coefficient + r * exp_tail<T, Last, K + 1>(r);
+  }
 }
 
 // exp(x) = power + power * fraction, with power = 2^n and fraction = exp(x - n ln 2) - 1.
@@ -95,7 +100,7 @@ WINKEL_INLINE ExpParts<T> exp_parts(T x) {
   const T n = shifted - F::round_shift;
   const T r = (x - n * F::ln2_high) - n * F::ln2_low;
   const T power = from_bits<T>((to_bits(shifted) << F::mantissa) + F::one);
-  return {power, r + r * r * exp_tail<T, F::exp_terms>(r)};
+  return {power, r + r * r * exp_tail<T, F::exp_last>(r)};
 }
 
 // exp(x), with x limited to +-87 (float) or +-708 (double).

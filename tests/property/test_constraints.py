@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from winkel.problem import Anchored, Centered, Constraint, Standardized
@@ -50,6 +50,7 @@ def normal(seed, n=30, m=2):
 
 
 @every_constraint
+@settings(deadline=None)
 @given(seed=seeds)
 def test_initialize_is_allowed_and_depends_on_the_seed_alone(constraint, seed):
     Y = constraint.initialize(30, 2, seed)
@@ -60,6 +61,7 @@ def test_initialize_is_allowed_and_depends_on_the_seed_alone(constraint, seed):
 
 
 @every_constraint
+@settings(deadline=None)
 @given(seed=seeds)
 def test_project_gives_an_allowed_point_and_keeps_it(constraint, seed):
     Z = normal(seed)
@@ -71,6 +73,7 @@ def test_project_gives_an_allowed_point_and_keeps_it(constraint, seed):
 
 
 @every_constraint
+@settings(deadline=None)
 @given(seed=seeds)
 def test_project_is_the_nearest_allowed_point(constraint, seed):
     Z = normal(seed)
@@ -84,6 +87,7 @@ def test_project_is_the_nearest_allowed_point(constraint, seed):
 
 
 @every_constraint
+@settings(deadline=None)
 @given(seed=seeds)
 def test_tangent_projection_is_an_orthogonal_projection(constraint, seed):
     Y = constraint.initialize(30, 2, seed)
@@ -94,6 +98,7 @@ def test_tangent_projection_is_an_orthogonal_projection(constraint, seed):
 
 
 @every_constraint
+@settings(deadline=None)
 @given(seed=seeds)
 def test_tangents_stay_allowed_to_first_order(constraint, seed):
     Y = constraint.initialize(30, 2, seed)

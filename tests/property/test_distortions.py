@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from winkel.problem import Problem, losses, penalties
@@ -92,6 +92,7 @@ def test_loss_is_the_papers_formula(kind, options, formula):
 
 
 @every_distortion
+@settings(deadline=None)
 @given(d=ranges)
 def test_derivative_is_that_of_the_value(kind, options, d):
     f = build(kind, options, len(d))
@@ -166,6 +167,7 @@ def test_value_is_linear_in_the_weights(kind, options):
 
 
 @pytest.mark.parametrize(("kind", "options"), [(c, k) for c, k, _ in LOSSES], ids=names(LOSSES))
+@settings(deadline=None)
 @given(ratio=st.floats(0.01, 100).filter(lambda r: abs(r - 1) > 1e-6))
 def test_loss_is_zero_at_the_deviation_and_grows_away_from_it(kind, options, ratio):
     t = 2.0

@@ -223,7 +223,7 @@ def test_wrong_embeddings_are_told():
         problem.high_distortion_pairs(TRIANGLE, 4)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 7), st.integers(0, 1000))
 def test_dense_helpers_are_their_definitions(n, m, seed):
     rng = np.random.Generator(np.random.Philox(key=seed))
