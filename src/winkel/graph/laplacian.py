@@ -25,7 +25,7 @@ def require_nonnegative_weights(graph: Graph, purpose: str) -> None:
 def laplacian_parts(graph: Graph, normalized: bool) -> tuple[sp.csr_array, NDArray[np.float64]]:
     """W of the Laplacian diag(d) − W, without stored zeros, and the weighted degrees, in double precision.
 
-    d is the weighted degree, or, if normalized, 1 where there is an edge.
+    The d that goes with W is the weighted degree, or, if normalized, 1 where there is an edge.
     """
     weights = graph.adjacency.astype(np.float64)
     weights.eliminate_zeros()

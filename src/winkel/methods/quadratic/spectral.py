@@ -57,9 +57,9 @@ def laplacian(
                 f"the normalised Laplacian needs an edge at every item; {int((masses <= 0).sum())} have none, "
                 f"first {int(np.argmin(masses))}. Leave them out with graph.subgraph(...), or normalized=False."
             )
-        weights, diagonal = laplacian_parts(graph, normalized=True)
+        weights, _ = laplacian_parts(graph, normalized=True)
         null = np.sqrt(masses / masses.sum())
-        found = bottom_of_sparse(weights, diagonal, null, n_components, n_jobs=n_jobs)
+        found = bottom_of_sparse(weights, np.ones(graph.n), null, n_components, n_jobs=n_jobs)
         Y = found.vectors * np.sqrt(graph.n / masses)[:, None]
     return Quadratic("laplacian", Y, found.values, ListedPairs(graph.edges, graph.weights), masses)
 
