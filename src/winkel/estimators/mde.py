@@ -46,7 +46,8 @@ class MDE(Embedder):
     preserve : "neighbors" (who is near whom), or "distances" (how far apart all are).
     n_neighbors, metric : the neighbour graph, as in `winkel.graph.knn`; metric="precomputed" takes distances. X may also be
         a `winkel.Graph`, whose edges are then the similar pairs (or the roads, with preserve="distances").
-    attractive, repulsive : penalties for similar and dissimilar pairs, by name or as `winkel.penalties`; repulsive=None has
+    attractive, repulsive : penalties for similar and dissimilar pairs, by name ("log1p" is Log1p(exponent=1.25)) or as
+        `winkel.penalties`; repulsive=None has
         no dissimilar pairs (then use constraint="standardized").
     repulsive_fraction : dissimilar pairs drawn for each similar one.
     loss, max_distances : for preserve="distances": a name of `winkel.losses` or what makes one, and the most pairs to use.
