@@ -19,6 +19,22 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The whole suite with the core built under address and undefined-behaviour sanitizers, in a copy of the package.
+# Leaks are not looked for: the interpreter keeps objects on purpose.
+SANITIZE := build/sanitize
+sanitize: $(VENV)/.sanitize
+	rm -rf $(SANITIZE)/package
+	mkdir -p $(SANITIZE)/package
+	cp -r src/winkel $(SANITIZE)/package/winkel
+	rm -f $(SANITIZE)/package/winkel/_core*.so
+	$(BIN)/cmake -S . -B $(SANITIZE) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DWINKEL_SANITIZE=ON \
+	  -DPython_EXECUTABLE=$(abspath $(BIN))/python -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=$(CURDIR)/$(SANITIZE)/package/winkel > $(SANITIZE).log \
+	  || (cat $(SANITIZE).log; exit 1)
+	$(BIN)/cmake --build $(SANITIZE)
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(CURDIR)/$(SANITIZE)/package \
+	  $(BIN)/python -m pytest tests -m "not slow" -q -p no:cacheprovider
+
 $(VENV)/.venv:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
