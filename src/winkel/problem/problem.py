@@ -142,6 +142,8 @@ class Problem:
         self,
         init: ArrayLike | None = None,
         *,
+        solver: str = "auto",
+        batch_size: int | None = None,
         max_iter: int = 300,
         tol: float = 1e-5,
         memory: int = 10,
@@ -155,9 +157,12 @@ class Problem:
         resume: bool = False,
         keep_frames: int = 0,
     ) -> Embedding:
-        """The Embedding that projected L-BFGS finds from `init`, or from a random start.
+        """The Embedding that `solver` finds from `init`, or from a random start.
 
-        It has converged when the residual is at most `tol`; `memory` is the number of steps it remembers.
+        "lbfgs" is projected L-BFGS. It has converged when the residual is at most `tol`; `memory` is the
+        number of steps it remembers. "stochastic" works on `batch_size` pairs at a time (by default a tenth of
+        them), for `max_iter` rounds. "linear" solves anchored quadratic problems exactly, in double precision,
+        whatever the start. "auto" is "linear" where that is possible, and "lbfgs" elsewhere.
         `n_jobs` is by default that of the problem. The rest is as in `winkel.solvers.run`: progress,
         callbacks, a limit in seconds, a checkpoint file every so many seconds and resuming from it, and the
         number of iterates to keep.
@@ -168,6 +173,8 @@ class Problem:
         return solve(
             self if n_jobs is None else self.with_jobs(n_jobs),
             init=init,
+            solver=solver,
+            batch_size=batch_size,
             max_iter=max_iter,
             tol=tol,
             memory=memory,
@@ -210,15 +217,7 @@ class Problem:
 
     def check_embedding(self, Y: ArrayLike) -> FloatArray:
         """Y as a contiguous float array of the right shape, checked to be finite."""
-        array = np.asarray(Y)
-        array = np.ascontiguousarray(array, dtype=np.float64 if array.dtype == np.float64 else np.float32)
-        if array.shape != self.shape:
-            raise InvalidInputError(f"Y must have shape {self.shape} (items, components); got {array.shape}.")
-        finite = np.isfinite(array)
-        if not finite.all():
-            row = int(np.argmin(finite.all(axis=1)))
-            raise InvalidInputError(f"Y must be finite; row {row} is {array[row]}.")
-        return array
+        return checked_embedding(Y, self.shape)
 
     def _distances(self, Y: FloatArray) -> FloatArray:
         return np.asarray(_core.pair_distances(self.edges, Y, self.n_threads))
@@ -243,6 +242,19 @@ class Problem:
         self.constraint.check(*self.shape)
         if self.pulls is not None:
             check_placed_items("Pulls", self.pulls.indices, self.pulls.targets, *self.shape)
+
+
+def checked_embedding(Y: ArrayLike, shape: tuple[int, int]) -> FloatArray:
+    """Y as a contiguous float array of the given shape, checked to be finite."""
+    array = np.asarray(Y)
+    array = np.ascontiguousarray(array, dtype=np.float64 if array.dtype == np.float64 else np.float32)
+    if array.shape != shape:
+        raise InvalidInputError(f"Y must have shape {shape} (items, components); got {array.shape}.")
+    finite = np.isfinite(array)
+    if not finite.all():
+        row = int(np.argmin(finite.all(axis=1)))
+        raise InvalidInputError(f"Y must be finite; row {row} is {array[row]}.")
+    return array
 
 
 def _checked_components(n_components: int, n: int) -> int:
