@@ -116,9 +116,7 @@ def solve(
 def choose(problem: Problem | StreamProblem, solver: str) -> str:
     """The solver that `solver` stands for, "auto" being what suits the problem."""
     if solver not in SOLVERS:
-        raise InvalidParameterError(
-            f"solver must be one of {', '.join(map(repr, SOLVERS))}; got {solver!r}."
-        )
+        raise InvalidParameterError(f"solver must be one of {', '.join(map(repr, SOLVERS))}; got {solver!r}.")
     if solver != "auto":
         return solver
     if isinstance(problem, StreamProblem):

@@ -70,7 +70,9 @@ def _map_member(path: Path, name: str) -> NDArray[Any]:
         skip = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
         file.seek(skip, os.SEEK_CUR)
         version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        read = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )
         shape, fortran, dtype = read(file)
         if dtype.hasobject:
             raise InvalidInputError(f"{name!r} in {str(path)!r} holds objects; numbers are needed.")

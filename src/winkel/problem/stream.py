@@ -109,8 +109,9 @@ class ChunkStream:
     Without `n_chunks`, `chunks()` gives an iterable of chunks, always the same ones, which each pass goes
     through in their order. With `n_chunks`, `chunks(k)` gives chunk k, and each pass has a random order of its
     own. A chunk is an array of pairs or a tuple of that and vectors with one entry a pair. Batches are cut
-    from the chunks as they come: in memory are a batch and a chunk, never more. `n_pairs` is counted in one
-    pass when it is not given.
+    from the chunks as they come: in memory are a batch and a chunk, never more. A batch should look like a
+    sample of all pairs, so where the order is fixed, it should not be sorted. `n_pairs` is counted in one pass
+    when it is not given.
     """
 
     def __init__(

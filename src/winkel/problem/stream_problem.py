@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InvalidParameterError
 from ..resources import resolve_n_jobs
-from ..typing import FloatArray, RandomState
+from ..typing import FloatArray
 from .constraints import Centered, Constraint
-from .constraints.base import working_threads
 from .distortions import Distortion, as_distortion
-from .problem import Problem, Pulls, checked_embedding
+from .problem import Constrained, Problem, Pulls
 from .stream import ArrayStream, EdgeStream
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    from ..embedding import Embedding
 
 # Pairs worked on at once when nobody says how many: some hundred megabytes.
 DEFAULT_BATCH = 1_000_000
-LARGEST_PART = 0.1  # of all pairs, as in section 7.3
+PARTS = 10  # batches that make a pass, at least, as in section 7.3
 
 
-class StreamProblem:
+class StreamProblem(Constrained):
     """A Problem whose pairs are drawn batch by batch from a stream, and never held together.
 
     Parameters
@@ -93,7 +86,7 @@ class StreamProblem:
     @property
     def default_batch_size(self) -> int:
         """A tenth of the pairs, but no more than fit well in memory."""
-        return int(min(max(LARGEST_PART * self.n_pairs, 1), DEFAULT_BATCH))
+        return min(-(-self.n_pairs // PARTS), DEFAULT_BATCH)
 
     def n_batches(self, size: int) -> int:
         """The number of batches of about `size` pairs that make one pass."""
@@ -148,63 +141,6 @@ class StreamProblem:
             total += share * value
             gradient += share * slope
         return total, gradient
-
-    def project(self, Y: FloatArray) -> FloatArray:
-        """The allowed embedding nearest to Y."""
-        with working_threads(self.n_threads):
-            return self.constraint.project(Y)
-
-    def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
-        """The direction nearest to G that the constraint allows at Y."""
-        with working_threads(self.n_threads):
-            return self.constraint.project_tangent(Y, G)
-
-    def check_embedding(self, Y: ArrayLike) -> FloatArray:
-        """Y as a contiguous float array of the right shape, checked to be finite."""
-        return checked_embedding(Y, self.shape)
-
-    def solve(
-        self,
-        init: ArrayLike | None = None,
-        *,
-        batch_size: int | None = None,
-        max_iter: int = 300,
-        tol: float = 1e-5,
-        memory: int = 10,
-        random_state: RandomState = None,
-        verbose: bool | int = False,
-        callbacks: Sequence[object] = (),
-        time_limit: float | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: float = 60.0,
-        resume: bool = False,
-        keep_frames: int = 0,
-    ) -> Embedding:
-        """The Embedding that the stochastic proximal method finds in `max_iter` rounds of `batch_size` pairs.
-
-        It ends before that when the residual over all pairs, taken after each pass, is at most `tol`. The
-        rest is as in `Problem.solve`.
-        """
-        # The one look upwards, so that a problem can be solved where it stands.
-        from ..methods.mde import solve
-
-        return solve(
-            self,
-            init=init,
-            solver="stochastic",
-            batch_size=batch_size,
-            max_iter=max_iter,
-            tol=tol,
-            memory=memory,
-            random_state=random_state,
-            verbose=verbose,
-            callbacks=callbacks,
-            time_limit=time_limit,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            resume=resume,
-            keep_frames=keep_frames,
-        )
 
 
 def _for_any_pairs(distortion: object) -> Distortion:

@@ -44,7 +44,7 @@ class Distortion(ABC):
         """Number of pairs it holds data for; None when any number will do."""
         return None
 
-    def take(self, pairs: IntArray) -> Distortion:  # noqa: ARG002 (without data of pairs, all are alike)
+    def take(self, pairs: IntArray) -> Distortion:
         """The same distortion for some of the pairs, given by their numbers."""
         return self
 
