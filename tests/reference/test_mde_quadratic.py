@@ -35,7 +35,7 @@ def exact_optimum(problem):
 def test_table_7_1_gap_after_40_iterations(m):
     problem = random_problem(1000, 10000, m, seed=0)
     with pytest.warns(NotConvergedWarning):
-        found = problem.solve(random_state=0, max_iter=40)
+        found = problem.solve(random_state=0, max_iter=40, solver="lbfgs")
     gap = found.objective / exact_optimum(problem) - 1
     assert -1e-5 < gap <= 0.004
 
@@ -43,7 +43,9 @@ def test_table_7_1_gap_after_40_iterations(m):
 @pytest.mark.parametrize(("m", "seed"), [(2, 1), (3, 2), (5, 3)])
 def test_exact_optimum_is_reached(m, seed):
     problem = random_problem(300, 2000, m, seed)
-    found = problem.solve(problem.constraint.initialize(300, m, seed), max_iter=1000, tol=1e-8)
+    found = problem.solve(
+        problem.constraint.initialize(300, m, seed), max_iter=1000, tol=1e-8, solver="lbfgs"
+    )
     assert found.status.converged
     assert found.objective == pytest.approx(exact_optimum(problem), rel=1e-9)
 
@@ -51,7 +53,7 @@ def test_exact_optimum_is_reached(m, seed):
 def test_trace_of_the_multiplier_is_the_optimum():
     # tr Λ = E(Y) with Λ = ½ ∇E(Y)ᵀY, for quadratic distortions (section 5.3.1)
     problem = random_problem(300, 2000, 2, seed=4)
-    Y = problem.solve(problem.constraint.initialize(300, 2, 0), max_iter=1000, tol=1e-8).Y
+    Y = problem.solve(problem.constraint.initialize(300, 2, 0), max_iter=1000, tol=1e-8, solver="lbfgs").Y
     value, gradient = problem.gradient(Y)
     multiplier = 0.5 * gradient.T @ Y
     assert np.trace(multiplier) == pytest.approx(value, rel=1e-12)

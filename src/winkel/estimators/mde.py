@@ -55,7 +55,7 @@ class MDE(Embedder):
     anchors : (indices, positions): rows that are to stay in given places.
     init : "quadratic" (spectral embedding of the graph; with preserve="distances" classical scaling), "random", or an
         array of positions.
-    solver : "auto" or "lbfgs".
+    solver : "auto", "lbfgs", or "stochastic" (a tenth of the pairs at a time), as in `winkel.Problem.solve`.
     max_iter, tol, memory : iterations at most; residual at which to stop; steps that L-BFGS remembers.
     keep_frames : how many iterates to keep on the way, in `embedding_.frames`.
 
@@ -129,6 +129,7 @@ class MDE(Embedder):
         result = solve(
             problem,
             init=start,
+            solver=self.solver,
             max_iter=self.max_iter,
             tol=self.tol,
             memory=self.memory,
@@ -186,7 +187,7 @@ class MDE(Embedder):
     def _check_choices(self) -> None:
         for name, value, allowed in (
             ("preserve", self.preserve, ("neighbors", "distances")),
-            ("solver", self.solver, ("auto", "lbfgs")),
+            ("solver", self.solver, ("auto", "lbfgs", "stochastic")),
         ):
             if value not in allowed:
                 raise InvalidParameterError(

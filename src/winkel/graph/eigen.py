@@ -143,7 +143,7 @@ def _chebyshev(problem: Laplacian, block: Matrix, wanted: int, tol: float, produ
 
 
 @contextmanager
-def _seeded_global_state(seed: int) -> Iterator[None]:
+def seeded_global_state(seed: int) -> Iterator[None]:
     """NumPy's global random state, which pyamg draws from, fixed for a while and then put back."""
     state = np.random.get_state()  # noqa: NPY002
     np.random.seed(seed % 2**32)  # noqa: NPY002
@@ -160,7 +160,7 @@ def _amg(problem: Laplacian, block: Matrix, wanted: int, tol: float, max_iter: i
     except ImportError:
         raise missing_extra("pyamg", "amg", 'solver="amg"') from None
     matrix = problem.matrix
-    with _seeded_global_state(seed):
+    with seeded_global_state(seed):
         # The Laplacian is singular; a shift far below the eigenvalues makes the coarsest solve safe.
         shifted = sp.csr_array(matrix + 1e-10 * problem.top * sp.eye_array(problem.n))
         hierarchy = pyamg.smoothed_aggregation_solver(shifted, B=problem.null[:, None])

@@ -4,27 +4,45 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..embedding import Embedding
-from ..problem import Problem
+from ..errors import InvalidParameterError
+from ..problem import Problem, Standardized, StreamProblem
 from ..random import Stream
 from ..resources import resolve_seed
 from ..solvers import digest, run
 from ..solvers.lbfgs import LBFGS
 from ..typing import FloatArray, RandomState
 
+SOLVERS = ("auto", "lbfgs", "stochastic", "linear", "eigen")
+
 # Points of a pair that lie closer than the distortion's floor exert no force worth the name; an init is
 # freed of such pairs by moving their points this part of its spread.
 APART = 1e-4
 
 
+@dataclass(frozen=True)
+class _Task:
+    """What the loop is given, and the problem by whose pairs and gradient a checkpoint knows it."""
+
+    solver: Any
+    problem: Any
+    Y0: FloatArray
+    settings: dict[str, Any]
+    known_by: Problem
+
+
 def solve(
-    problem: Problem,
+    problem: Problem | StreamProblem,
     *,
     init: ArrayLike | None = None,
+    solver: str = "auto",
+    batch_size: int | None = None,
     max_iter: int = 300,
     tol: float = 1e-5,
     memory: int = 10,
@@ -37,17 +55,29 @@ def solve(
     resume: bool = False,
     keep_frames: int = 0,
 ) -> Embedding:
-    """The embedding that projected L-BFGS finds for `problem`."""
+    """The embedding that `solver` finds for `problem`: one of `SOLVERS`."""
     seed = resolve_seed(random_state)
-    Y0 = start(problem, init, seed)
-    fingerprint = None
-    if checkpoint is not None:
-        # The gradient at the start tells problems apart by all that matters: pairs, distortion and pulls.
-        fingerprint = {"pairs": digest(problem.edges), "gradient": digest(problem.evaluate(Y0)[1])}
+    chosen = choose(problem, solver)
+    if batch_size is not None and chosen != "stochastic":
+        raise InvalidParameterError(
+            f'batch_size={batch_size} is for solver="stochastic"; the solver here is {chosen!r}.'
+        )
+    if chosen == "stochastic":
+        task = _stochastic(problem, init, batch_size, memory, tol, seed)
+    elif isinstance(problem, StreamProblem):
+        raise InvalidParameterError(
+            f'Pairs that come in a stream are for solver="stochastic" or "auto"; got {solver!r}.'
+        )
+    elif chosen == "linear":
+        task = _linear(problem)
+    elif chosen == "eigen":
+        task = _eigen(problem, seed)
+    else:
+        task = _lbfgs(problem, init, memory, tol, seed)
     result = run(
-        LBFGS(memory=memory, tol=tol),
-        problem,
-        Y0,
+        task.solver,
+        task.problem,
+        task.Y0,
         max_iter=max_iter,
         time_limit=time_limit,
         callbacks=callbacks,
@@ -55,31 +85,50 @@ def solve(
         checkpoint=checkpoint,
         checkpoint_every=checkpoint_every,
         resume=resume,
-        fingerprint=fingerprint,
+        fingerprint=None if checkpoint is None else _fingerprint(task.known_by, task.Y0),
         keep_frames=keep_frames,
     )
+    state = result.state
+    objective, residual = state.objective, state.residual
+    if chosen == "stochastic":
+        # A round knows its batch; a result is judged by all pairs.
+        objective, residual = task.problem.measure(state.Y, task.solver.batch_size)
     settings = {
         "method": "MDE",
-        "solver": "L-BFGS",
+        "solver": task.solver.name,
         "n_components": problem.n_components,
         "n_pairs": problem.n_pairs,
-        "distortion": type(problem.distortion).__name__,
         "constraint": type(problem.constraint).__name__,
         "init": "random" if init is None else "given",
         "max_iter": int(max_iter),
-        "tol": float(tol),
-        "memory": int(memory),
+        **task.settings,
     }
     return Embedding(
-        Y=result.state.Y,
-        objective=result.state.objective,
-        residual=result.state.residual,
+        Y=state.Y,
+        objective=objective,
+        residual=residual,
         history=result.history,
         status=result.status,
         seed=seed,
         settings=settings,
         frames=result.frames,
     )
+
+
+def choose(problem: Problem | StreamProblem, solver: str) -> str:
+    """The solver that `solver` stands for, "auto" being what suits the problem."""
+    if solver not in SOLVERS:
+        raise InvalidParameterError(f"solver must be one of {', '.join(map(repr, SOLVERS))}; got {solver!r}.")
+    if solver != "auto":
+        return solver
+    if isinstance(problem, StreamProblem):
+        return "stochastic"
+    from ..solvers.linear import is_linear, quadratic_weights  # scipy's sparse solvers: most need them not
+
+    if is_linear(problem):
+        return "linear"
+    exact = isinstance(problem.constraint, Standardized) and problem.pulls is None
+    return "eigen" if exact and quadratic_weights(problem) is not None else "lbfgs"
 
 
 def start(problem: Problem, init: ArrayLike | None, seed: int) -> FloatArray:
@@ -96,3 +145,61 @@ def start(problem: Problem, init: ArrayLike | None, seed: int) -> FloatArray:
         moved[items] += (APART * (spread if spread > 0 else 1.0) * noise).astype(Y.dtype)
         Y = problem.project(moved)
     return np.ascontiguousarray(Y)
+
+
+def _lbfgs(problem: Problem, init: ArrayLike | None, memory: int, tol: float, seed: int) -> _Task:
+    Y0 = start(problem, init, seed)
+    settings = {"distortion": type(problem.distortion).__name__, "tol": float(tol), "memory": int(memory)}
+    return _Task(LBFGS(memory=memory, tol=tol), problem, Y0, settings, problem)
+
+
+def _linear(problem: Problem) -> _Task:
+    from ..solvers.linear import AnchoredSystem, linear_solver
+
+    system = AnchoredSystem(problem)
+    settings = {"distortion": type(problem.distortion).__name__}
+    Y0 = system.start
+    return _Task(linear_solver(system), system, Y0, settings, problem)
+
+
+def _eigen(problem: Problem, seed: int) -> _Task:
+    from ..solvers.eigen import ExactQuadratic
+    from ..solvers.linear import quadratic_weights
+
+    weights = quadratic_weights(problem)
+    if weights is None or not isinstance(problem.constraint, Standardized) or problem.pulls is not None:
+        raise InvalidParameterError(
+            'solver="eigen" is for quadratic penalties under Standardized() without pulls; use "auto" or "lbfgs".'
+        )
+    Y0 = problem.constraint.initialize(*problem.shape, seed)
+    settings = {"distortion": type(problem.distortion).__name__}
+    return _Task(ExactQuadratic(weights), problem, Y0, settings, problem)
+
+
+def _stochastic(
+    problem: Problem | StreamProblem,
+    init: ArrayLike | None,
+    batch_size: int | None,
+    memory: int,
+    tol: float,
+    seed: int,
+) -> _Task:
+    from ..solvers.stochastic import StochasticProximal
+
+    whole = problem if isinstance(problem, StreamProblem) else StreamProblem.of(problem)
+    size = whole.default_batch_size if batch_size is None else batch_size
+    solver = StochasticProximal(batch_size=size, seed=seed, memory=memory, tol=tol)
+    first = whole.batch(0, size, seed)
+    Y0 = start(first, init, seed)
+    settings = {
+        "distortion": type(first.distortion).__name__,
+        "tol": float(tol),
+        "memory": int(memory),
+        "batch_size": int(size),
+    }
+    return _Task(solver, whole, Y0, settings, first)
+
+
+def _fingerprint(problem: Problem, Y0: FloatArray) -> dict[str, object]:
+    """The gradient at the start tells problems apart by all that matters: pairs, distortion and pulls."""
+    return {"pairs": digest(problem.edges), "gradient": digest(problem.evaluate(Y0)[1])}

@@ -3,22 +3,32 @@
     distortions/   what is lost when a pair lies at distance d   penalties, losses, a user's own
     constraints/   which embeddings are allowed                  centered, standardized, anchored, a user's own
     problem.py     the average distortion, its gradient, diagnostics
+    stream.py      pairs that come in batches, for problems that exceed memory (edge_files.py, stream_problem.py)
 
 The average distortion and its gradient are one fused pass in the compiled core; a problem knows no solver.
 """
 
 from .constraints import Anchored, Centered, Constraint, Standardized
 from .distortions import Distortion, losses, penalties
+from .edge_files import open_edges
 from .problem import Problem, Pulls
+from .stream import ArrayStream, ChunkStream, EdgeBatch, EdgeStream
+from .stream_problem import StreamProblem
 
 __all__ = [
     "Anchored",
+    "ArrayStream",
     "Centered",
+    "ChunkStream",
     "Constraint",
     "Distortion",
+    "EdgeBatch",
+    "EdgeStream",
     "Problem",
     "Pulls",
     "Standardized",
+    "StreamProblem",
     "losses",
+    "open_edges",
     "penalties",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +23,10 @@ from .packing import PairPlan, pack_pairs
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
+    from typing import Self
 
     from ..embedding import Embedding
+    from .stream_problem import StreamProblem
 
 
 class Pulls:
@@ -47,7 +50,98 @@ class Pulls:
         return float(np.sum(weighted * offset))
 
 
-class Problem:
+class Constrained(ABC):
+    """What every problem has: the embeddings it allows, threads to work with, and a solution."""
+
+    constraint: Constraint
+    n_threads: int
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of an embedding."""
+
+    def project(self, Y: FloatArray) -> FloatArray:
+        """The allowed embedding nearest to Y."""
+        with working_threads(self.n_threads):
+            return self.constraint.project(Y)
+
+    def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
+        """The direction nearest to G that the constraint allows at Y."""
+        with working_threads(self.n_threads):
+            return self.constraint.project_tangent(Y, G)
+
+    def check_embedding(self, Y: ArrayLike) -> FloatArray:
+        """Y as a contiguous float array of the right shape, checked to be finite."""
+        array = np.asarray(Y)
+        array = np.ascontiguousarray(array, dtype=np.float64 if array.dtype == np.float64 else np.float32)
+        if array.shape != self.shape:
+            raise InvalidInputError(f"Y must have shape {self.shape} (items, components); got {array.shape}.")
+        finite = np.isfinite(array)
+        if not finite.all():
+            row = int(np.argmin(finite.all(axis=1)))
+            raise InvalidInputError(f"Y must be finite; row {row} is {array[row]}.")
+        return array
+
+    def with_jobs(self, n_jobs: int | None) -> Self:
+        """The same problem worked on by another number of threads."""
+        other = copy.copy(self)
+        other.n_threads = resolve_n_jobs(n_jobs)
+        return other
+
+    def solve(
+        self,
+        init: ArrayLike | None = None,
+        *,
+        solver: str = "auto",
+        batch_size: int | None = None,
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        memory: int = 10,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
+        callbacks: Sequence[object] = (),
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float = 60.0,
+        resume: bool = False,
+        keep_frames: int = 0,
+    ) -> Embedding:
+        """The Embedding that `solver` finds from `init`, or from a random start.
+
+        "lbfgs" is projected L-BFGS. It has converged when the residual is at most `tol`; `memory` is the
+        number of steps it remembers. "stochastic" works on `batch_size` pairs at a time (by default a tenth of
+        them), for `max_iter` rounds, or until the residual over all pairs, taken after each pass, is at most
+        `tol`; a StreamProblem takes no other. "linear" solves anchored quadratic problems exactly, in double
+        precision, whatever the start. "auto" is "linear" where that is possible, and "lbfgs" elsewhere.
+        `n_jobs` is by default that of the problem. The rest is as in `winkel.solvers.run`: progress,
+        callbacks, a limit in seconds, a checkpoint file every so many seconds and resuming from it, and the
+        number of iterates to keep.
+        """
+        # The one look upwards, so that a problem can be solved where it stands.
+        from ..methods.mde import solve
+
+        return solve(
+            cast("Problem | StreamProblem", self if n_jobs is None else self.with_jobs(n_jobs)),
+            init=init,
+            solver=solver,
+            batch_size=batch_size,
+            max_iter=max_iter,
+            tol=tol,
+            memory=memory,
+            random_state=random_state,
+            verbose=verbose,
+            callbacks=callbacks,
+            time_limit=time_limit,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
+            keep_frames=keep_frames,
+        )
+
+
+class Problem(Constrained):
     """Minimise (1/p) Σ f(dᵢⱼ) over embeddings Y that a constraint allows, where dᵢⱼ = ‖yᵢ − yⱼ‖ for p pairs (i, j).
 
     Parameters
@@ -102,12 +196,6 @@ class Problem:
         """Rows and columns of an embedding."""
         return (self.n_items, self.n_components)
 
-    def with_jobs(self, n_jobs: int | None) -> Problem:
-        """The same problem worked on by another number of threads."""
-        other = copy.copy(self)
-        other.n_threads = resolve_n_jobs(n_jobs)
-        return other
-
     def distances(self, Y: ArrayLike) -> FloatArray:
         """The distance of each pair, shape (p,)."""
         return self._distances(self.check_embedding(Y))
@@ -138,49 +226,6 @@ class Problem:
         worst = np.argsort(-distortions, kind="stable")[:k]
         return self.edges[worst].astype(np.int64), distortions[worst]
 
-    def solve(
-        self,
-        init: ArrayLike | None = None,
-        *,
-        max_iter: int = 300,
-        tol: float = 1e-5,
-        memory: int = 10,
-        random_state: RandomState = None,
-        n_jobs: int | None = None,
-        verbose: bool | int = False,
-        callbacks: Sequence[object] = (),
-        time_limit: float | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: float = 60.0,
-        resume: bool = False,
-        keep_frames: int = 0,
-    ) -> Embedding:
-        """The Embedding that projected L-BFGS finds from `init`, or from a random start.
-
-        It has converged when the residual is at most `tol`; `memory` is the number of steps it remembers.
-        `n_jobs` is by default that of the problem. The rest is as in `winkel.solvers.run`: progress,
-        callbacks, a limit in seconds, a checkpoint file every so many seconds and resuming from it, and the
-        number of iterates to keep.
-        """
-        # The one look upwards, so that a problem can be solved where it stands.
-        from ..methods.mde import solve
-
-        return solve(
-            self if n_jobs is None else self.with_jobs(n_jobs),
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            memory=memory,
-            random_state=random_state,
-            verbose=verbose,
-            callbacks=callbacks,
-            time_limit=time_limit,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            resume=resume,
-            keep_frames=keep_frames,
-        )
-
     def evaluate(self, Y: FloatArray) -> tuple[float, FloatArray]:
         """`gradient` for a Y already checked; this is what solvers call."""
         plan, scale = self._plan(Y), 1.0 / self.n_pairs
@@ -197,28 +242,6 @@ class Problem:
         if self.pulls is not None:
             total += self.pulls.add(Y, scale, gradient)
         return total * scale, gradient
-
-    def project(self, Y: FloatArray) -> FloatArray:
-        """The allowed embedding nearest to Y."""
-        with working_threads(self.n_threads):
-            return self.constraint.project(Y)
-
-    def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
-        """The direction nearest to G that the constraint allows at Y."""
-        with working_threads(self.n_threads):
-            return self.constraint.project_tangent(Y, G)
-
-    def check_embedding(self, Y: ArrayLike) -> FloatArray:
-        """Y as a contiguous float array of the right shape, checked to be finite."""
-        array = np.asarray(Y)
-        array = np.ascontiguousarray(array, dtype=np.float64 if array.dtype == np.float64 else np.float32)
-        if array.shape != self.shape:
-            raise InvalidInputError(f"Y must have shape {self.shape} (items, components); got {array.shape}.")
-        finite = np.isfinite(array)
-        if not finite.all():
-            row = int(np.argmin(finite.all(axis=1)))
-            raise InvalidInputError(f"Y must be finite; row {row} is {array[row]}.")
-        return array
 
     def _distances(self, Y: FloatArray) -> FloatArray:
         return np.asarray(_core.pair_distances(self.edges, Y, self.n_threads))

@@ -17,6 +17,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -31,6 +32,7 @@ from ..graph.eigen import EigenPairs, Laplacian, smallest_eigenvectors
 from ..graph.spectral import fix_signs
 from ..random import Stream
 from ..resources import resolve_n_jobs
+from .base import SolverState, Status
 
 Matrix = NDArray[np.float64]
 Apply = Callable[[Matrix], Matrix]
@@ -293,3 +295,26 @@ def bottom_of_graph(graph: Graph, count: int, *, semidefinite: bool = False) -> 
     null = np.full(graph.n, 1 / np.sqrt(graph.n))
     degree = np.asarray(adjacency.sum(axis=1), np.float64)
     return bottom_of_sparse(adjacency, degree, null, count, semidefinite=semidefinite)
+
+
+@dataclass(frozen=True)
+class ExactQuadratic:
+    """Solves a standardized quadratic problem in one step, by its eigenvectors."""
+
+    weights: Matrix
+    name = "eigenvectors"
+
+    def init(self, problem: Any, Y0: Matrix) -> SolverState:
+        """The start, judged."""
+        return SolverState(0, Y0, problem.evaluate(Y0)[0], problem.residual(Y0))
+
+    def step(self, problem: Any, state: SolverState) -> SolverState:
+        """The exact solution."""
+        Y, value = exact_quadratic(problem.edges, self.weights, *problem.shape)
+        return SolverState(state.iteration + 1, Y, value, problem.residual(Y))
+
+    def done(self, state: SolverState) -> Status | None:
+        """Converged after the one step."""
+        if state.iteration == 0:
+            return None
+        return Status("converged", f"Solved exactly by eigenvectors, residual {state.residual:.3g}.")

@@ -144,3 +144,21 @@ def test_other_null_vectors_are_deflated():
     dense = np.eye(300) - (scale @ W @ scale).toarray()
     np.testing.assert_allclose(found.values, np.linalg.eigvalsh(dense)[1:3], atol=1e-12)
     np.testing.assert_allclose(null @ found.vectors, 0, atol=1e-12)
+
+
+def test_a_standardized_quadratic_problem_is_solved_exactly_by_default():
+    edges = np.array([[i, (i + 1) % 12] for i in range(12)])
+    problem = wk.Problem(edges, wk.penalties.Quadratic(np.ones(12)), constraint=wk.Standardized())
+    result = problem.solve()
+    assert result.settings["solver"] == "eigenvectors"
+    assert result.status.converged
+    # A cycle of n has eigenvalues 2 − 2 cos(2πk/n); the bottom two nontrivial ones are equal.
+    assert result.objective == pytest.approx(2 * (2 - 2 * np.cos(2 * np.pi / 12)))
+    assert result.objective == pytest.approx(problem.average_distortion(result.Y))
+    assert problem.solve(solver="lbfgs", random_state=0).objective == pytest.approx(result.objective, rel=1e-4)
+
+
+def test_eigenvectors_are_refused_for_other_problems():
+    problem = wk.Problem([[0, 1], [1, 2]], wk.penalties.Linear(), n_components=1, constraint=wk.Standardized())
+    with pytest.raises(wk.errors.InvalidParameterError, match="quadratic penalties"):
+        problem.solve(solver="eigen")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +44,10 @@ class Distortion(ABC):
         """Number of pairs it holds data for; None when any number will do."""
         return None
 
+    def take(self, pairs: IntArray) -> Distortion:
+        """The same distortion for some of the pairs, given by their numbers."""
+        return self
+
     @abstractmethod
     def formula(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Value and derivative for distances that are all at least `floor`."""
@@ -83,6 +87,14 @@ class Formula(Distortion):
     @property
     def n_pairs(self) -> int | None:
         return None if np.ndim(self.weights) == 0 else len(self.weights)
+
+    def take(self, pairs: IntArray) -> Distortion:
+        values = {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
+        vectors = {name: value[pairs] for name, value in values.items() if np.ndim(value) == 1}
+        taken: Distortion = replace(self, **vectors)  # type: ignore[type-var]
+        # The floor may depend on all pairs; a part keeps it, so that the parts add up to the whole.
+        object.__setattr__(taken, "floor", self.floor)
+        return taken
 
     @abstractmethod
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import InvalidParameterError
-from ...typing import FloatArray
+from ...typing import FloatArray, IntArray
 from .base import Distortion, Formula, FusedPart, as_weights, check_number
 from .custom import as_distortion
 
@@ -220,6 +220,9 @@ class PushAndPull(Distortion):
     @property
     def n_pairs(self) -> int:
         return len(self.weights)
+
+    def take(self, pairs: IntArray) -> PushAndPull:
+        return PushAndPull(self.weights[pairs], self.attractive, self.repulsive)
 
     def formula(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         value, slope = np.empty_like(d), np.empty_like(d)

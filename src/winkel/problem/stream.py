@@ -1,0 +1,256 @@
+"""Pairs that need not fit in memory: streams that give them batch by batch, and the problem posed on a stream.
+
+A batch is a pure function of (t, size, seed): within a pass every pair appears in exactly one batch, the
+order is drawn anew for each pass where the source allows it, and any batch can be asked for at any time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidInputError, InvalidParameterError
+from ..random import Stream
+from ..typing import FloatArray, IntArray
+
+Chunk: TypeAlias = Any  # an array of pairs, or a tuple of it and vectors with one entry a pair
+
+_SCAN = 1 << 18  # pairs looked at together when a whole source is passed over
+
+
+@dataclass(frozen=True)
+class EdgeBatch:
+    """Some of the pairs, shape (b, 2), and the vectors that come with them, one entry a pair."""
+
+    edges: IntArray
+    data: tuple[NDArray[Any], ...] = ()
+
+
+class EdgeStream(Protocol):
+    """A source of pairs."""
+
+    @property
+    def n_items(self) -> int:
+        """The number of items that the pairs are of."""
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs in one pass."""
+
+    def n_batches(self, size: int, /) -> int:
+        """The number of batches of about `size` pairs that make one pass."""
+
+    def batch(self, t: int, size: int, seed: int, /) -> EdgeBatch:
+        """Batch t of an endless sequence of passes."""
+
+
+class ArrayStream:
+    """Pairs in arrays, in memory or mapped from files, in a random order.
+
+    `data` are vectors with one entry a pair, such as weights or deviations. Pairs are drawn in runs of
+    `block` neighbouring ones: single ones from memory, longer runs from a disk, which reads pages.
+    """
+
+    def __init__(
+        self, edges: ArrayLike, *data: ArrayLike, n_items: int | None = None, block: int = 1
+    ) -> None:
+        self._edges = _pairs(edges)
+        self._data = tuple(np.asanyarray(column) for column in data)
+        _check_data(self._edges, self._data)
+        if isinstance(block, bool) or block < 1:
+            raise InvalidParameterError(f"block must be a positive integer; got {block!r}.")
+        self._block = int(block)
+        self._n_items = _largest(self._edges) + 1 if n_items is None else int(n_items)
+        self._order: tuple[tuple[int, int], IntArray] | None = None
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return self._n_items
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs."""
+        return len(self._edges)
+
+    def n_batches(self, size: int) -> int:
+        """The number of batches of at most about `size` pairs that make one pass."""
+        return min(pieces(self.n_pairs, size), self._n_blocks)
+
+    def batch(self, t: int, size: int, seed: int) -> EdgeBatch:
+        """Batch t, its pairs in the order of the arrays."""
+        epoch, part = divmod(t, self.n_batches(size))
+        low, high = cut(self._n_blocks, self.n_batches(size), part)
+        blocks = np.sort(self._blocks(epoch, seed)[low:high])
+        rows = (blocks[:, None] * self._block + np.arange(self._block)).ravel()
+        rows = rows[rows < self.n_pairs]
+        return EdgeBatch(np.asarray(self._edges[rows]), tuple(np.asarray(d[rows]) for d in self._data))
+
+    @property
+    def _n_blocks(self) -> int:
+        return -(-self.n_pairs // self._block)
+
+    def _blocks(self, epoch: int, seed: int) -> IntArray:
+        """The order of the blocks in a pass; that of the last pass asked for is kept."""
+        key = (epoch, seed)
+        if self._order is None or self._order[0] != key:
+            self._order = (key, _shuffled(self._n_blocks, epoch, seed))
+        return self._order[1]
+
+
+class ChunkStream:
+    """Pairs that a function makes chunk by chunk: read from somewhere, received, or computed.
+
+    Without `n_chunks`, `chunks()` gives an iterable of chunks, always the same ones, which each pass goes
+    through in their order. With `n_chunks`, `chunks(k)` gives chunk k, and each pass has a random order of its
+    own. A chunk is an array of pairs or a tuple of that and vectors with one entry a pair. Batches are cut
+    from the chunks as they come: in memory are a batch and a chunk, never more. A batch should look like a
+    sample of all pairs, so where the order is fixed, it should not be sorted. `n_pairs` is counted in one pass
+    when it is not given.
+    """
+
+    def __init__(
+        self,
+        chunks: Callable[..., Any],
+        *,
+        n_items: int,
+        n_pairs: int | None = None,
+        n_chunks: int | None = None,
+    ) -> None:
+        if not callable(chunks):
+            raise InvalidParameterError(
+                "chunks must be a function that gives chunks of pairs, so that each pass can begin anew; "
+                f"got {type(chunks).__name__}. Wrap a list as `lambda: the_list`."
+            )
+        self._chunks = chunks
+        self._n_chunks = n_chunks
+        self._n_items = int(n_items)
+        self._cursor: tuple[tuple[int, int], _Cursor] | None = None
+        self._n_pairs = (
+            sum(len(chunk.edges) for chunk in self._pass(0, 0)) if n_pairs is None else int(n_pairs)
+        )
+        if self._n_pairs < 1:
+            raise InvalidInputError("The chunks hold no pairs; at least one is needed.")
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return self._n_items
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs."""
+        return self._n_pairs
+
+    def n_batches(self, size: int) -> int:
+        """The number of batches of at most `size` pairs that make one pass."""
+        return pieces(self.n_pairs, size)
+
+    def batch(self, t: int, size: int, seed: int) -> EdgeBatch:
+        """Batch t; quickest when batches are asked for one after the other."""
+        epoch, part = divmod(t, self.n_batches(size))
+        low, high = cut(self.n_pairs, self.n_batches(size), part)
+        key = (epoch, seed)
+        if self._cursor is None or self._cursor[0] != key or self._cursor[1].begin > low:
+            self._cursor = (key, _Cursor(self._pass(epoch, seed)))
+        return self._cursor[1].read(low, high, self.n_pairs)
+
+    def _pass(self, epoch: int, seed: int) -> Iterator[EdgeBatch]:
+        made: Iterable[Chunk]
+        if self._n_chunks is None:
+            made = self._chunks()
+        else:
+            made = (self._chunks(int(k)) for k in _shuffled(self._n_chunks, epoch, seed))
+        return (_as_batch(chunk) for chunk in made)
+
+
+class _Cursor:
+    """One pass over chunks, read forwards; `begin` is the first pair that can still be read."""
+
+    def __init__(self, chunks: Iterator[EdgeBatch]) -> None:
+        self._chunks = chunks
+        self._held = EdgeBatch(np.empty((0, 2), np.int64))
+        self.begin = 0
+
+    def read(self, low: int, high: int, n_pairs: int) -> EdgeBatch:
+        """The pairs from `low` to before `high` of the pass."""
+        found: list[EdgeBatch] = []
+        while True:
+            end = self.begin + len(self._held.edges)
+            if low < end:
+                found.append(_slice(self._held, max(low - self.begin, 0), high - self.begin))
+            if high <= end:
+                return _joined(found)
+            self.begin, self._held = end, self._next(end, n_pairs)
+
+    def _next(self, end: int, n_pairs: int) -> EdgeBatch:
+        for chunk in self._chunks:
+            return chunk
+        raise InvalidInputError(
+            f"The chunks of a pass ended after {end} pairs; n_pairs={n_pairs}. Each pass must give the same pairs."
+        )
+
+
+def pieces(n: int, size: int) -> int:
+    """The least number of pieces, none longer than `size`, that n things can be cut into."""
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+        raise InvalidParameterError(f"The size of a batch must be a positive integer; got {size!r}.")
+    return math.ceil(n / size)
+
+
+def cut(n: int, count: int, part: int) -> tuple[int, int]:
+    """Begin and end of piece `part` when n things are cut into `count` pieces as equal as can be."""
+    return part * n // count, (part + 1) * n // count
+
+
+def _shuffled(n: int, epoch: int, seed: int) -> IntArray:
+    return Stream.named(seed, f"pass {epoch}").permutation(n)
+
+
+def _pairs(edges: ArrayLike) -> IntArray:
+    """Pairs as an array, still mapped if it is a mapped one; what they name is checked batch by batch."""
+    array = np.asanyarray(edges)
+    if array.ndim != 2 or array.shape[1] != 2 or not len(array) or not np.issubdtype(array.dtype, np.integer):
+        raise InvalidInputError(
+            "edges must be an integer array of shape (p, 2) with at least one pair; "
+            f"got an array of {array.dtype}, shape {array.shape}."
+        )
+    return array
+
+
+def _check_data(edges: IntArray, data: tuple[FloatArray, ...]) -> None:
+    for column in data:
+        if column.shape != (len(edges),):
+            raise InvalidInputError(
+                f"Vectors that come with pairs must have one entry a pair, shape ({len(edges)},); "
+                f"got shape {column.shape}."
+            )
+
+
+def _largest(edges: IntArray) -> int:
+    return max(int(edges[k : k + _SCAN].max()) for k in range(0, len(edges), _SCAN))
+
+
+def _as_batch(chunk: Chunk) -> EdgeBatch:
+    edges, *data = chunk if isinstance(chunk, tuple) else (chunk,)
+    batch = EdgeBatch(_pairs(edges), tuple(np.asarray(column) for column in data))
+    _check_data(batch.edges, batch.data)
+    return batch
+
+
+def _slice(batch: EdgeBatch, low: int, high: int) -> EdgeBatch:
+    return EdgeBatch(batch.edges[low:high], tuple(column[low:high] for column in batch.data))
+
+
+def _joined(batches: list[EdgeBatch]) -> EdgeBatch:
+    if len({len(batch.data) for batch in batches}) > 1:
+        raise InvalidInputError("Every chunk must come with as many vectors as the others.")
+    data = zip(*(batch.data for batch in batches), strict=True)
+    return EdgeBatch(
+        np.concatenate([batch.edges for batch in batches]), tuple(np.concatenate(column) for column in data)
+    )

@@ -1,0 +1,153 @@
+"""The minimum-distortion embedding problem on pairs that come in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InvalidParameterError
+from ..resources import resolve_n_jobs
+from ..typing import FloatArray
+from .constraints import Centered, Constraint
+from .distortions import Distortion, as_distortion
+from .problem import Constrained, Problem, Pulls
+from .stream import ArrayStream, EdgeStream
+
+# Pairs worked on at once when nobody says how many: some hundred megabytes.
+DEFAULT_BATCH = 1_000_000
+PARTS = 10  # batches that make a pass, at least, as in section 7.3
+
+
+class StreamProblem(Constrained):
+    """A Problem whose pairs are drawn batch by batch from a stream, and never held together.
+
+    Parameters
+    ----------
+    stream : EdgeStream
+        The pairs: an ArrayStream, a ChunkStream, `open_edges(path)`, or an object with the same methods.
+    distortion : callable or Distortion
+        What makes the distortion of a batch from the vectors that come with its pairs: `penalties.Quadratic`
+        for weights, `losses.Absolute` for deviations, or a function such as
+        `lambda w: penalties.PushAndPull(w, penalties.Log1p, penalties.Log)`. A distortion that holds no data
+        of pairs may be given as it is.
+    n_components, constraint, pulls, n_jobs
+        As in Problem.
+    """
+
+    def __init__(
+        self,
+        stream: EdgeStream,
+        distortion: Callable[..., Any] | Distortion | object,
+        *,
+        n_components: int = 2,
+        constraint: Constraint | None = None,
+        pulls: Pulls | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.stream = stream
+        self.distortion = distortion if callable(distortion) else _for_any_pairs(distortion)
+        self.n_components = n_components
+        self.constraint = Centered() if constraint is None else constraint
+        self.pulls = pulls
+        self.n_threads = resolve_n_jobs(n_jobs)
+        self.batch(0, min(self.n_pairs, 1024), 0)  # a first look, so that what does not fit shows at once
+
+    @classmethod
+    def of(cls, problem: Problem) -> StreamProblem:
+        """A problem in memory, to be solved in batches."""
+        rows = np.arange(problem.n_pairs)
+        return cls(
+            ArrayStream(problem.edges, rows, n_items=problem.n_items),
+            problem.distortion.take,
+            n_components=problem.n_components,
+            constraint=problem.constraint,
+            pulls=problem.pulls,
+            n_jobs=problem.n_threads,
+        )
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return self.stream.n_items
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs p."""
+        return self.stream.n_pairs
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of an embedding."""
+        return (self.n_items, self.n_components)
+
+    @property
+    def default_batch_size(self) -> int:
+        """A tenth of the pairs, but no more than fit well in memory."""
+        return min(-(-self.n_pairs // PARTS), DEFAULT_BATCH)
+
+    def n_batches(self, size: int) -> int:
+        """The number of batches of about `size` pairs that make one pass."""
+        return self.stream.n_batches(size)
+
+    def batch(self, t: int, size: int, seed: int) -> Problem:
+        """The Problem of batch t, whose objective has that of all pairs for its mean over a pass."""
+        drawn = self.stream.batch(t, size, seed)
+        pulls = self.pulls
+        if pulls is not None:
+            # A batch divides by its own number of pairs; the pulls must count as they do among all of them.
+            part = len(drawn.edges) / self.n_pairs
+            pulls = Pulls(pulls.indices, pulls.targets, pulls.weights * part)
+        distortion = self.distortion
+        return Problem(
+            drawn.edges,
+            distortion if isinstance(distortion, Distortion) else as_distortion(distortion(*drawn.data)),
+            n_items=self.n_items,
+            n_components=self.n_components,
+            constraint=self.constraint,
+            pulls=pulls,
+            n_jobs=self.n_threads,
+        )
+
+    def average_distortion(self, Y: ArrayLike) -> float:
+        """The objective over all pairs, in one pass."""
+        return self.evaluate_all(self.check_embedding(Y))[0]
+
+    def residual(self, Y: ArrayLike) -> float:
+        """Norm of the projected gradient of the objective over all pairs, in one pass."""
+        return self.measure(self.check_embedding(Y))[1]
+
+    def measure(
+        self, Y: FloatArray, size: int | None = None, seed: int = 0, epoch: int = 0
+    ) -> tuple[float, float]:
+        """Average distortion and residual over all pairs, in one pass."""
+        value, gradient = self.evaluate_all(Y, size, seed, epoch)
+        tangent = self.project_tangent(Y.astype(np.float64), gradient)
+        return value, float(np.linalg.norm(tangent))
+
+    def evaluate_all(
+        self, Y: FloatArray, size: int | None = None, seed: int = 0, epoch: int = 0
+    ) -> tuple[float, FloatArray]:
+        """Average distortion over all pairs and its gradient (float64), from pass number `epoch` over the batches."""
+        size = self.default_batch_size if size is None else size
+        count = self.n_batches(size)
+        total, gradient = 0.0, np.zeros(self.shape)
+        for t in range(epoch * count, (epoch + 1) * count):
+            part = self.batch(t, size, seed)
+            value, slope = part.evaluate(Y)
+            share = part.n_pairs / self.n_pairs
+            total += share * value
+            gradient += share * slope
+        return total, gradient
+
+
+def _for_any_pairs(distortion: object) -> Distortion:
+    made = as_distortion(distortion)
+    if made.n_pairs is not None:
+        raise InvalidParameterError(
+            f"The distortion of a stream must hold no data of pairs, since the stream gives them; got {made!r}. "
+            "Give its class, or a function that makes it from the stream's vectors."
+        )
+    return made
