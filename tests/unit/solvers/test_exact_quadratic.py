@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError
 from winkel.graph import Graph, knn
 from winkel.solvers import eigen
@@ -155,10 +156,14 @@ def test_a_standardized_quadratic_problem_is_solved_exactly_by_default():
     # A cycle of n has eigenvalues 2 − 2 cos(2πk/n); the bottom two nontrivial ones are equal.
     assert result.objective == pytest.approx(2 * (2 - 2 * np.cos(2 * np.pi / 12)))
     assert result.objective == pytest.approx(problem.average_distortion(result.Y))
-    assert problem.solve(solver="lbfgs", random_state=0).objective == pytest.approx(result.objective, rel=1e-4)
+    assert problem.solve(solver="lbfgs", random_state=0).objective == pytest.approx(
+        result.objective, rel=1e-4
+    )
 
 
 def test_eigenvectors_are_refused_for_other_problems():
-    problem = wk.Problem([[0, 1], [1, 2]], wk.penalties.Linear(), n_components=1, constraint=wk.Standardized())
+    problem = wk.Problem(
+        [[0, 1], [1, 2]], wk.penalties.Linear(), n_components=1, constraint=wk.Standardized()
+    )
     with pytest.raises(wk.errors.InvalidParameterError, match="quadratic penalties"):
         problem.solve(solver="eigen")
