@@ -3,6 +3,7 @@
     distortions/   what is lost when a pair lies at distance d   penalties, losses, a user's own
     constraints/   which embeddings are allowed                  centered, standardized, anchored, a user's own
     problem.py     the average distortion, its gradient, diagnostics
+    validation.py  sanity checks of an embedding: distribution, held-out pairs, bias between groups
 
 The average distortion and its gradient are one fused pass in the compiled core; a problem knows no solver.
 """
@@ -10,15 +11,22 @@ The average distortion and its gradient are one fused pass in the compiled core;
 from .constraints import Anchored, Centered, Constraint, Standardized
 from .distortions import Distortion, losses, penalties
 from .problem import Problem, Pulls
+from .validation import GroupBias, Redundancy, distortion_cdf, group_bias, held_out, redundancy
 
 __all__ = [
     "Anchored",
     "Centered",
     "Constraint",
     "Distortion",
+    "GroupBias",
     "Problem",
     "Pulls",
+    "Redundancy",
     "Standardized",
+    "distortion_cdf",
+    "group_bias",
+    "held_out",
     "losses",
     "penalties",
+    "redundancy",
 ]

@@ -17,11 +17,14 @@ from .constraints.anchored import as_placed_items, check_placed_items
 from .constraints.base import working_threads
 from .distortions import as_distortion
 from .distortions.base import as_weights
+from .distortions.restricted import Restricted
 from .packing import PairPlan, pack_pairs
+from .validation import GroupBias, Redundancy, distortion_cdf, group_bias, redundancy
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from ..embedding import Embedding
 
@@ -108,6 +111,20 @@ class Problem:
         other.n_threads = resolve_n_jobs(n_jobs)
         return other
 
+    def restricted(self, pairs: ArrayLike) -> Problem:
+        """The problem of some of the pairs, given by their numbers; pairs keep their order."""
+        numbers = np.unique(np.asarray(pairs, dtype=np.int64))
+        if not len(numbers) or numbers[0] < 0 or numbers[-1] >= self.n_pairs:
+            raise InvalidParameterError(
+                f"pairs must name at least one of the pairs 0 to {self.n_pairs - 1}; got {pairs!r}."
+            )
+        other = copy.copy(self)
+        other.edges = self.edges[numbers]
+        other.edges.flags.writeable = False
+        other.distortion = Restricted(self.distortion, numbers, self.n_pairs)
+        other._plans = {}
+        return other
+
     def distances(self, Y: ArrayLike) -> FloatArray:
         """The distance of each pair, shape (p,)."""
         return self._distances(self.check_embedding(Y))
@@ -137,6 +154,20 @@ class Problem:
         distortions = self.distortions(Y)
         worst = np.argsort(-distortions, kind="stable")[:k]
         return self.edges[worst].astype(np.int64), distortions[worst]
+
+    def distortion_cdf(self, Y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Distortions of all pairs in ascending order, and the share of pairs with at most that distortion."""
+        return distortion_cdf(self, Y)
+
+    def group_bias(self, Y: ArrayLike, groups: Mapping[Any, ArrayLike] | ArrayLike) -> GroupBias:
+        """Average distortion of the pairs that touch each group; see `winkel.problem.validation`."""
+        return group_bias(self, Y, groups)
+
+    def redundancy(
+        self, fraction: float = 0.2, *, init: ArrayLike | None = None, random_state: RandomState = None
+    ) -> Redundancy:
+        """Average distortion of held-out pairs against that of fitted ones; see `winkel.problem.validation`."""
+        return redundancy(self, fraction, init=init, random_state=random_state)
 
     def solve(
         self,
