@@ -107,5 +107,5 @@ def test_own_distortions_are_refused_with_advice():
             return np.ones_like(d)
 
     Y = some_map()
-    with pytest.raises(InvalidParameterError, match="built-in distortions only.*Fit again"):
+    with pytest.raises(InvalidParameterError, match=r"built-in distortions only.*Fit again"):
         place_by_neighbors(Y, neighbors(Y, 1), as_distortion(Mine()), None, 0.0, 0, 1)
