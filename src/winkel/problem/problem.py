@@ -109,7 +109,12 @@ class Problem:
         """The same problem worked on by another number of threads."""
         other = copy.copy(self)
         other.n_threads = resolve_n_jobs(n_jobs)
+        other._plans = self._plans
         return other
+
+    def __getstate__(self) -> dict[str, object]:
+        """What a pickle or a copy holds: all but the packed pairs, which are made again when needed."""
+        return {**self.__dict__, "_plans": {}}
 
     def restricted(self, pairs: ArrayLike) -> Problem:
         """The problem of some of the pairs, given by their numbers; pairs keep their order."""
@@ -122,7 +127,6 @@ class Problem:
         other.edges = self.edges[numbers]
         other.edges.flags.writeable = False
         other.distortion = Restricted(self.distortion, numbers, self.n_pairs)
-        other._plans = {}
         return other
 
     def distances(self, Y: ArrayLike) -> FloatArray:
@@ -145,7 +149,7 @@ class Problem:
         """Frobenius norm of the gradient projected on the constraint's tangents at Y: zero where Y is stationary."""
         array = self.check_embedding(Y)
         tangent = self.project_tangent(array, self.evaluate(array)[1])
-        return float(np.linalg.norm(tangent.astype(np.float64)))
+        return float(np.sqrt(np.sum(np.square(tangent, dtype=np.float64))))
 
     def high_distortion_pairs(self, Y: ArrayLike, k: int) -> tuple[IntArray, FloatArray]:
         """The k pairs of largest distortion, shape (k, 2), and their distortions, largest first."""
