@@ -176,8 +176,9 @@ def principal_start(X: FloatArray, n_components: int) -> FloatArray:
 def fit_scale(problem: Problem, Y: FloatArray, deviations: ArrayLike) -> FloatArray:
     """Y stretched so that its distances are as near as can be to `deviations`, in squares."""
     d = problem.distances(Y).astype(np.float64)
-    square = float(d @ d)
-    return Y * (float(d @ np.asarray(deviations, dtype=np.float64)) / square if square > 0 else 1.0)
+    # Sums, not inner products, whose last bits depend on the number of threads.
+    square, cross = float(np.sum(d * d)), float(np.sum(d * np.asarray(deviations, dtype=np.float64)))
+    return Y * (cross / square if square > 0 else 1.0)
 
 
 def named(side: str, given: object, known: Mapping[str, type[Distortion]]) -> Distortion:
@@ -239,7 +240,8 @@ def _weighted(weights: FloatArray, edges: IntArray, sample_weight: ArrayLike | N
     given = np.asarray(sample_weight, dtype=np.float64)
     if given.shape != (n,) or not np.isfinite(given).all() or (given <= 0).any():
         raise InvalidParameterError(
-            f"sample_weight must hold one positive, finite number a row, {n} of them; got shape {given.shape}."
+            f"sample_weight must hold one positive, finite number a row, {n} of them; got shape {given.shape}"
+            f"{', smallest weight ' + format(given.min(), 'g') if given.size else ''}. Leave rows of zero weight out."
         )
     root = np.sqrt(given)
     return weights * root[edges[:, 0]] * root[edges[:, 1]]
