@@ -169,53 +169,34 @@ struct SparseSearch {
   BoundedLists lists;
 };
 
-// A CSR matrix as Python gives it.
 template <class T>
-using Csr = std::tuple<Vec<const int64_t>, Vec<const int32_t>, Vec<const T>>;
-
-template <class T>
-SparseRows<T> rows_of(const Csr<T>& x, int64_t n_features) {
-  return sparse_rows<T>(std::get<0>(x), std::get<1>(x), std::get<2>(x), n_features);
-}
-
-Neighbors32 search_queries_sparse(Csr<float> q_csr, Vec<const float> q_norm, Csr<float> x_csr,
-                                  Vec<const float> x_norm, int64_t n_features, int width, int threads) {
-  const SparseRows<float> q = rows_of<float>(q_csr, n_features), x = rows_of<float>(x_csr, n_features);
-  if (rows_in(q_norm) != q.n || rows_in(x_norm) != x.n)
-    throw std::invalid_argument("norm must have one entry a row");
-  BoundedLists lists(q.n, width);
-  {
-    nb::gil_scoped_release release;
-    search_sparse(q, q_norm.data(), x, x_norm.data(), false, 0, q.n, lists, threads);
-  }
-  return to_arrays(lists, q.n, x.n, false);
-}
-
-template <class T>
-Neighbors<T> refine_sparse(Csr<T> q_csr, Csr<T> x_csr, int64_t n_features, Vec<const int64_t> origins,
-                           Mat<const int32_t> candidates, int kind, int64_t k, int threads) {
-  const SparseRows<T> q = rows_of<T>(q_csr, n_features), x = rows_of<T>(x_csr, n_features);
+Neighbors<T> refine_sparse(Vec<const int64_t> indptr, Vec<const int32_t> indices, Vec<const T> values,
+                           int64_t n_features, Mat<const int32_t> candidates, int kind, int64_t k,
+                           int threads) {
+  const SparseRows<T> x = sparse_rows<T>(indptr, indices, values, n_features);
   const int64_t width = static_cast<int64_t>(candidates.shape(1));
-  if (rows_in(candidates) != q.n || rows_in(origins) != q.n) throw std::invalid_argument("shapes do not fit");
-  const auto origin = [&](int64_t i) { return origin_of(origins, i, x.n); };
-  return select_rows<T>(q.n, x.n, k, threads, origin, [&](int64_t i, Selection& selection) {
+  if (rows_in(candidates) != x.n) throw std::invalid_argument("shapes do not fit");
+  const auto own = [](int64_t i) { return i; };
+  return select_rows<T>(x.n, x.n, k, threads, own, [&](int64_t i, Selection& selection) {
     for (int64_t s = 0; s < width; ++s) {
       const int64_t j = candidates.data()[i * width + s];
-      if (j >= 0 && j < x.n && j != origin(i))
-        selection.add(sparse_distance(static_cast<DistanceKind>(kind), q, i, x, j), j);
+      if (j >= 0 && j < x.n && j != i)
+        selection.add(sparse_distance(static_cast<DistanceKind>(kind), x, i, x, j), j);
     }
   });
 }
 
 template <class T>
-Neighbors<T> direct_sparse(Csr<T> q_csr, Csr<T> x_csr, int64_t n_features, Vec<const int64_t> origins,
-                           int kind, int64_t k, int threads) {
-  const SparseRows<T> q = rows_of<T>(q_csr, n_features), x = rows_of<T>(x_csr, n_features);
-  if (rows_in(origins) != q.n) throw std::invalid_argument("shapes do not fit");
-  const auto origin = [&](int64_t i) { return origin_of(origins, i, x.n); };
-  return select_rows<T>(q.n, x.n, k, threads, origin, [&](int64_t i, Selection& selection) {
+Neighbors<T> direct_sparse(Vec<const int64_t> indptr, Vec<const int32_t> indices, Vec<const T> values,
+                           int64_t n_features, Vec<const int64_t> which, int kind, int64_t k, int threads) {
+  const SparseRows<T> x = sparse_rows<T>(indptr, indices, values, n_features);
+  for (int64_t i = 0; i < rows_in(which); ++i)
+    if (which.data()[i] < 0 || which.data()[i] >= x.n) throw std::invalid_argument("row out of range");
+  const auto origin = [&](int64_t i) { return which.data()[i]; };
+  return select_rows<T>(rows_in(which), x.n, k, threads, origin, [&](int64_t i, Selection& selection) {
     for (int64_t j = 0; j < x.n; ++j)
-      if (j != origin(i)) selection.add(sparse_distance(static_cast<DistanceKind>(kind), q, i, x, j), j);
+      if (j != origin(i))
+        selection.add(sparse_distance(static_cast<DistanceKind>(kind), x, origin(i), x, j), j);
   });
 }
 
@@ -230,12 +211,12 @@ void bind_true_distances(nb::module_& m) {
   m.def("nearest_columns", &nearest_columns<T>, nb::arg("distances"), nb::arg("origins"), nb::arg("k"),
         nb::arg("threads"),
         "The k smallest entries of each row of a matrix of distances, own column left out.");
-  m.def("refine_neighbors_sparse", &refine_sparse<T>, nb::arg("q"), nb::arg("x"), nb::arg("n_features"),
-        nb::arg("origins"), nb::arg("candidates"), nb::arg("kind"), nb::arg("k"), nb::arg("threads"),
-        "refine_neighbors for CSR matrices, each given as (indptr, indices, values).");
-  m.def("direct_neighbors_sparse", &direct_sparse<T>, nb::arg("q"), nb::arg("x"), nb::arg("n_features"),
-        nb::arg("origins"), nb::arg("kind"), nb::arg("k"), nb::arg("threads"),
-        "direct_neighbors for CSR matrices, each given as (indptr, indices, values).");
+  m.def("refine_neighbors_sparse", &refine_sparse<T>, nb::arg("indptr"), nb::arg("indices"),
+        nb::arg("values"), nb::arg("n_features"), nb::arg("candidates"), nb::arg("kind"), nb::arg("k"),
+        nb::arg("threads"), "refine_neighbors for a CSR matrix among its own rows.");
+  m.def("direct_neighbors_sparse", &direct_sparse<T>, nb::arg("indptr"), nb::arg("indices"),
+        nb::arg("values"), nb::arg("n_features"), nb::arg("which"), nb::arg("kind"), nb::arg("k"),
+        nb::arg("threads"), "direct_neighbors for chosen rows of a CSR matrix.");
 }
 
 }  // namespace
@@ -316,9 +297,6 @@ void bind_knn(nb::module_& m) {
           },
           nb::arg("first"), nb::arg("last"), nb::arg("threads"), "Searches for rows first, ..., last - 1.")
       .def("result", [](const SparseSearch& s) { return to_arrays(s.lists, s.rows.n, s.rows.n, true); });
-  m.def("search_queries_sparse", &search_queries_sparse, nb::arg("q"), nb::arg("q_norm"), nb::arg("x"),
-        nb::arg("x_norm"), nb::arg("n_features"), nb::arg("width"), nb::arg("threads"),
-        "search_queries for CSR matrices, each given as (indptr, indices, values).");
   m.def(
       "project",
       [](Matrix32 x, Matrix32 directions, int threads) {

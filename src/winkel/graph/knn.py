@@ -21,7 +21,8 @@ from .graph import Graph
 from .metrics import check_metric_input, metric_name, row_centred
 from .origin import Origin, Recall
 from .search import Indices, Points
-from .sparse import exact_sparse, query_sparse
+from .sparse import exact_sparse
+from .sparse_query import query_sparse
 
 _EXACT_UP_TO = 25_000  # rows; below this an exact search takes no longer than an approximate one
 _POOR_RECALL = 0.9

@@ -144,15 +144,17 @@ def row_norms(X: FloatArray) -> NDArray[np.float64]:
     return np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
 
 
-def unit_rows_sparse(X: Matrix, zero_column: bool) -> Matrix:
-    """Rows of length 1 of a CSR matrix; rows of zeros as in `plan_preparation`, if there is to be such a column."""
+def unit_rows_sparse(X: Matrix) -> Matrix:
+    """Rows of length 1 of a CSR matrix; rows of zeros as in `plan_preparation`."""
     norm = np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel())
     zero = norm == 0
     scale = np.repeat(1 / np.where(zero, 1, norm), np.diff(X.indptr))
     unit = sp.csr_matrix((X.data * scale, X.indices, X.indptr), shape=X.shape)
-    if not zero_column:
-        return unit
-    return sp.hstack([unit, sp.csr_matrix(zero[:, None].astype(unit.dtype))], format="csr")
+    return (
+        sp.hstack([unit, sp.csr_matrix(zero[:, None].astype(unit.dtype))], format="csr")
+        if zero.any()
+        else unit
+    )
 
 
 def row_centred(X: FloatArray) -> FloatArray:

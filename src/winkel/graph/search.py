@@ -92,8 +92,7 @@ def _finish(
     """The k nearest of the candidates, and of all points for rows where something else might be nearer."""
     kind, n_jobs = points.plan.rule.kind, points.n_jobs
     index, distance = _core.refine_neighbors(Q, points.X, origins, candidates, kind, k, n_jobs)
-    all_seen = far.shape[1] >= len(points) - (origins >= 0)
-    for rows in blocks_of(np.flatnonzero(~(all_seen | _proved(points, norm, distance[:, -1], far))), 64):
+    for rows in blocks_of(np.flatnonzero(~_proved(points, norm, distance[:, -1], far)), 64):
         part = _core.direct_neighbors(Q[rows], points.X, origins[rows], kind, k, n_jobs)
         index[rows], distance[rows] = part
     return index, distance
@@ -106,6 +105,8 @@ def blocks_of(rows: Rows, size: int) -> list[Rows]:
 
 def _proved(points: Points, norm: Float32, last: FloatArray, far: Float32) -> NDArray[np.bool_]:
     """Rows whose last neighbour is nearer than anything that the search left out can be."""
+    if far.shape[1] >= len(points) - 1:
+        return np.ones(len(last), dtype=bool)
     plan = points.plan
     factor = points.X.shape[1] if plan.metric == "hamming" else plan.factor  # that search counts coordinates
     reached = plan.rule.to_search(last.astype(np.float64) * factor)

@@ -178,7 +178,7 @@ def test_a_function_compares_words(preserve):
 
     model = mde(metric=letters, preserve=preserve, n_neighbors=5).fit(words)
     assert_sound(model, 30)
-    assert len(calls) == 30 * 29 // 2
+    assert len(calls) < 2 * (30 * 29 // 2)  # not once for the graph and once more for the distances
     with pytest.raises(InvalidInputError, match="no rows to compare"):
         model.transform(words)
 
