@@ -37,7 +37,7 @@ std::pair<Out2<int32_t>, Out2<T>> query(Csr<T> q_csr, Csr<T> x_csr, int64_t n_fe
   int32_t* to_index = index_;
   T* to_distance = distance_;
   nb::gil_scoped_release release;
-  query_sparse(measure, q, x, k, to_index, to_distance, threads);
+  SparseQuery<T>(measure, q, x, k).run(to_index, to_distance, threads);
   return {index, distance};
 }
 

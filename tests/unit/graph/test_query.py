@@ -80,6 +80,16 @@ def test_sparse_query_is_exact_where_single_precision_is_not():
     np.testing.assert_array_equal(distance[0], np.sort(np.abs(X[:, 0] - 1e4))[:16])
 
 
+@pytest.mark.parametrize("scale", [1e-150, 1e100])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_sparse_query_of_tiny_and_huge_values(scale, metric):
+    X, Q = sparse_rows(60, 20, 7), sparse_rows(20, 20, 8)
+    plain = knn_query(sp.csr_matrix(Q), sp.csr_matrix(X), 5, metric=metric)
+    scaled = knn_query(sp.csr_matrix(Q * scale), sp.csr_matrix(X * scale), 5, metric=metric)
+    factor = 1 if metric == "cosine" else scale
+    np.testing.assert_allclose(scaled[1], plain[1] * factor, rtol=1e-9, atol=1e-12 * factor)
+
+
 def test_equally_near_rows_come_in_order():
     X = sp.csr_matrix(np.ones((12, 3)))
     np.testing.assert_array_equal(knn_query(X[:2], X, 4)[0], [[0, 1, 2, 3]] * 2)
