@@ -44,5 +44,6 @@ void bind_pairs(nb::module_& m);
 void bind_place(nb::module_& m);
 void bind_rng(nb::module_& m);
 void bind_sampling(nb::module_& m);
+void bind_sparse_query(nb::module_& m);
 
 }  // namespace winkel

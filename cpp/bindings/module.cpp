@@ -11,4 +11,5 @@ NB_MODULE(_core, m) {
   winkel::bind_place(m);
   winkel::bind_rng(m);
   winkel::bind_sampling(m);
+  winkel::bind_sparse_query(m);
 }

@@ -27,6 +27,7 @@ _NAMES = {
     "Problem": "problem",
     "Pulls": "problem",
     "Standardized": "problem",
+    "align": "measures.align",
     "load": "embedding",
     "plot": "view",
     "preserve_distances": "methods.recipes",

@@ -20,6 +20,7 @@ from ..errors import DataWarning, InvalidInputError, InvalidParameterError, Mode
 from ..graph import Graph
 from ..solvers.base import History, Status
 from ..typing import FloatArray
+from .portable import from_portable, to_portable
 
 KIND = "estimator"
 
@@ -29,6 +30,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     embedding_: Embedding
     n_features_in_: int
+    feature_names_in_: Any
 
     # What a model file keeps beside parameters and the embedding.
     _fitted: tuple[str, ...] = ()
@@ -76,7 +78,10 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         check_is_fitted(self, "embedding_")
         packer = Packer()
         parameters = {}
-        for name, value in self.get_params(deep=False).items():
+        for name, given in self.get_params(deep=False).items():
+            value = to_portable(given)
+            if isinstance(value, np.random.Generator | np.random.RandomState):
+                value = self.embedding_.seed  # what it gave, so that the fit can be repeated
             if callable(value) or (name == "callbacks" and value):
                 raise InvalidParameterError(
                     f"{name}={value!r} cannot be saved, since a model file holds no code. "
@@ -84,9 +89,10 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 )
             parameters[name] = packer.pack(value, f"parameter {name}")
         meta: dict[str, Any] = {"class": type(self).__name__, "winkel": __version__, "parameters": parameters}
-        meta["fitted"] = {
-            name: packer.pack(getattr(self, name), name) for name in self._fitted if hasattr(self, name)
-        }
+        fitted = {name: getattr(self, name) for name in self._fitted if hasattr(self, name)}
+        if "feature_names_in_" in fitted:  # an array of objects, which no file holds
+            fitted["feature_names_in_"] = [str(name) for name in fitted["feature_names_in_"]]
+        meta["fitted"] = {name: packer.pack(value, name) for name, value in fitted.items()}
         inner_meta, inner = to_arrays(self.embedding_)
         meta["embedding"] = {"meta": inner_meta, "arrays": packer.pack(inner, "embedding")}
         write_archive(path, KIND, meta, packer.arrays)
@@ -104,25 +110,39 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _read_new(self, X: Any) -> Any:
         """Validated new rows with the features of the fitted ones."""
         check_is_fitted(self, "embedding_")
-        values = as_table(X, min_rows=1).values
-        if values.shape[1] != self.n_features_in_:
+        table = as_table(X, min_rows=1)
+        if table.shape[1] != self.n_features_in_:
             raise InvalidInputError(
-                f"X has {values.shape[1]} features, but {type(self).__name__} is expecting "
+                f"X has {table.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        return values
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and table.columns is not None and list(table.columns) != list(names):
+            k = next(i for i, (new, old) in enumerate(zip(table.columns, names)) if new != old)
+            raise InvalidInputError(
+                "The feature names should match those that were passed during fit, in the same order; "
+                f"column {k} is {table.columns[k]!r}, and was {names[k]!r}."
+            )
+        return table.values
 
 
 def usable_neighbors(n_neighbors: int, n: int) -> int:
-    """`n_neighbors`, or what n rows allow, with a warning."""
+    """`n_neighbors`, or what n rows allow, with a warning.
+
+    When there are too few rows half of the others are taken, since a map of rows that are all neighbours of each other
+    would show nothing.
+    """
+    if not isinstance(n_neighbors, int | np.integer) or isinstance(n_neighbors, bool) or n_neighbors < 1:
+        raise InvalidParameterError(f"n_neighbors must be a positive integer; got {n_neighbors!r}.")
     if n_neighbors < n:
-        return n_neighbors
+        return int(n_neighbors)
+    usable = max(1, (n - 1) // 2)
     warnings.warn(
-        f"n_neighbors={n_neighbors}, but there are only {n} rows; n_neighbors={n - 1} is used.",
+        f"n_neighbors={n_neighbors}, but there are only {n} rows; n_neighbors={usable} is used.",
         DataWarning,
         stacklevel=4,
     )
-    return n - 1
+    return usable
 
 
 def from_archive(archive: Archive) -> Embedder:
@@ -135,14 +155,18 @@ def from_archive(archive: Archive) -> Embedder:
             raise ModelFileError(
                 f"The file holds a {meta['class']!r}; this version knows {', '.join(known)}."
             )
-        parameters = {name: unpack(value, arrays) for name, value in meta["parameters"].items()}
+        parameters = {
+            name: from_portable(unpack(value, arrays)) for name, value in meta["parameters"].items()
+        }
         estimator: Embedder = getattr(estimators, meta["class"])(**parameters)
         for name, value in meta["fitted"].items():
             if name not in estimator._fitted:
                 raise ModelFileError(f"The file sets {name!r}, which {meta['class']} does not have.")
             setattr(estimator, name, unpack(value, arrays))
+        if "feature_names_in_" in meta["fitted"]:
+            estimator.feature_names_in_ = np.array(estimator.feature_names_in_, dtype=object)
         inner = meta["embedding"]
         estimator.embedding_ = from_arrays(inner["meta"], unpack(inner["arrays"], arrays))
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, InvalidParameterError) as error:
         raise ModelFileError(f"The file does not hold a whole estimator ({error}).") from None
     return estimator

@@ -8,18 +8,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_matrix, issparse, vstack
+from sklearn.utils.validation import check_is_fitted
 
+from ..embedding import Embedding
 from ..errors import InvalidInputError, InvalidParameterError
 from ..graph import Graph, knn, knn_query
+from ..graph.given import function_distances
 from ..graph.metrics import metric_name
 from ..methods.mde import solve
 from ..methods.placement import Neighbors, landmarks, place_by_distances, place_by_neighbors
 from ..methods.recipes import (
     ATTRACTIVE,
-    LOSSES,
     MAX_DISTANCES,
     REPULSIVE,
     fit_scale,
+    loss_maker,
     named,
     pivot_start,
     preserve_distances,
@@ -30,10 +34,11 @@ from ..methods.recipes import (
 from ..problem import Anchored, Centered, Constraint, Problem, Standardized
 from ..problem.distortions import Distortion
 from ..problem.distortions.losses import Loss
-from ..resources import resolve_n_jobs, resolve_seed
+from ..resources import parse_memory, resolve_n_jobs, resolve_seed
 from ..typing import FloatArray, Metric, RandomState
 from .base import Embedder, usable_neighbors
 
+_BLOCK = 4096  # new rows placed at a time, which bounds the memory
 _CONSTRAINTS = {"centered": Centered, "standardized": Standardized}
 
 
@@ -64,10 +69,14 @@ class MDE(Embedder):
     embedding_ : the Embedding; also `graph_`, `objective_`, `history_`, `status_`, `n_iter_` read from it.
     problem_ : the Problem that was solved, for its diagnostics; not kept in model files.
 
+    `extend` lets the map grow: new rows are embedded together while the fitted ones keep their places.
+
     The same `random_state` gives the same bytes for any `n_jobs`. `transform` places each new row by itself, and gives a
     row that equals a fitted one that row's place.
     """
 
+    _rows: Any  # the fitted rows, or None where the map was made from something else
+    _repulsion: float  # mean number of dissimilar pairs of a row
     _fitted = ("n_features_in_", "feature_names_in_", "_rows", "_repulsion")
 
     def __init__(
@@ -120,13 +129,63 @@ class MDE(Embedder):
         self.max_memory = max_memory
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> MDE:
-        """Find the map of the rows of X; y is ignored."""
+        """Find the map of the rows of X; y is ignored. `sample_weight` makes rows weigh more (preserve="neighbors")."""
         seed = resolve_seed(self.random_state)
-        self._check_choices()
-        rows, graph = self._rows_and_graph(X, seed)
-        problem = self._problem(rows, graph, sample_weight, seed)
-        start = self._start(rows, graph, problem, seed)
-        result = solve(
+        self._check_choices(sample_weight)
+        data = self._data(X)
+        graph = self._graph(data, seed)
+        problem = self._problem(data, graph, self._constraint(), sample_weight, seed)
+        result = self._solve(problem, self._start(data, graph, problem, seed), seed)
+        self._rows = data if self._has_rows(X) else None
+        self._repulsion = 0.0
+        if self.preserve == "neighbors" and graph is not None:
+            self._repulsion = 2 * (problem.n_pairs - graph.n_edges) / graph.n
+        self.problem_ = problem
+        self.embedding_ = replace(result, graph=graph)
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Positions of new rows among the fitted ones, which stay where they are."""
+        self._check_rows()
+        rows, fitted = self._read_new(X), self._rows
+        lists = None if self.graph_ is None else self.graph_.knn_indices
+        k = 1 if lists is None or self.preserve == "distances" else lists.shape[1]
+        index, distance = knn_query(rows, fitted, k, metric=str(self.metric), n_jobs=self.n_jobs)
+        Y = self.embedding_.Y
+        placed: FloatArray = Y[index[:, 0]]
+        new = np.flatnonzero(distance[:, 0] > 0)  # a row that equals a fitted one has that row's place
+        for first in range(0, len(new), _BLOCK):
+            some = new[first : first + _BLOCK]
+            if self.preserve == "neighbors":
+                placed[some] = self._place_near(Neighbors(index[some], distance[some], 1.0))
+            else:
+                placed[some] = self._place_far(rows[some], fitted)
+        return placed
+
+    def extend(self, X: Any) -> FloatArray:
+        """Positions of new rows, found together while all fitted rows keep their places; then fitted rows too.
+
+        So a map grows with its data: `transform` compares with all rows, and `embedding_` holds them, the new ones last;
+        its objective is over the pairs that have a new row.
+        """
+        self._check_rows()
+        new, seed, n = self._read_new(X), self._seed, self._rows.shape[0]
+        Y = np.concatenate([self.embedding_.Y, self.transform(X)])
+        rows = _stacked(self._rows, new)
+        graph = self._graph(rows, seed)
+        problem = self._problem(rows, graph, Anchored(np.arange(n), Y[:n]), None, seed)
+        # Pairs of fitted rows no longer change.
+        problem = problem.restricted(np.flatnonzero((problem.edges >= n).any(axis=1)))
+        result = self._solve(problem, Y, seed)
+        self._rows, self.problem_, self.embedding_ = rows, problem, replace(result, graph=graph)
+        return np.array(result.Y[n:])
+
+    @property
+    def _seed(self) -> int:
+        return int(self.embedding_.seed or 0)
+
+    def _solve(self, problem: Problem, start: FloatArray, seed: int) -> Embedding:
+        return solve(
             problem,
             init=start,
             solver=self.solver,
@@ -137,54 +196,42 @@ class MDE(Embedder):
             verbose=self.verbose,
             callbacks=self.callbacks or (),
             keep_frames=self.keep_frames,
+            strict=False,
         )
-        self._rows = rows
-        self._repulsion = (
-            2 * problem.n_pairs / problem.n_items - 2 * graph.n_edges / graph.n if graph else 0.0
-        )
-        self.problem_ = problem
-        self.embedding_ = replace(result, graph=graph)
-        return self
 
-    def transform(self, X: Any) -> FloatArray:
-        """Positions of new rows among the fitted ones, which stay where they are."""
-        rows = self._read_new(X)
+    def _check_rows(self) -> None:
+        """Raise unless there are fitted rows with which new ones can be compared."""
+        check_is_fitted(self, "embedding_")
         if self._rows is None:
             raise InvalidInputError(
-                "This map was made from a graph or from precomputed distances, so there are no rows to compare new ones "
-                "with. Fit on data, or on a graph that holds the new items too (with the old ones as anchors)."
+                "This map was made from a graph, from precomputed distances or by a function, so there are no rows to "
+                "compare new ones with. Fit on data, or on a graph that holds the new items too (with the old ones as "
+                "anchors)."
             )
-        Y, n_jobs = self.embedding_.Y, resolve_n_jobs(self.n_jobs)
-        common = np.result_type(rows, self._rows)
-        rows, fitted = rows.astype(common, copy=False), self._rows.astype(common, copy=False)
-        k = min(self.n_neighbors, len(fitted))
-        index, distance = knn_query(rows, fitted, k, metric=str(self.metric), n_jobs=n_jobs)
-        if self.preserve == "neighbors":
-            placed = self._place_near(Neighbors(index, distance, 1.0), n_jobs)
-        else:
-            marks = landmarks(len(fitted), int(self.embedding_.seed or 0))
-            placed = self._place_far(rows, fitted, marks, n_jobs)
-        placed = np.asarray(placed, dtype=Y.dtype)
-        same = distance[:, 0] == 0
-        placed[same] = Y[index[same, 0]]
-        return placed
 
-    def _place_near(self, near: Neighbors, n_jobs: int) -> FloatArray:
+    def _place_near(self, near: Neighbors) -> FloatArray:
         attractive = named("attractive", self.attractive, ATTRACTIVE)
         repulsive = None if self.repulsive is None else named("repulsive", self.repulsive, REPULSIVE)
-        seed = int(self.embedding_.seed or 0)
-        return place_by_neighbors(
-            self.embedding_.Y, near, attractive, repulsive, self._repulsion, seed, n_jobs
-        )
+        Y, n_jobs = self.embedding_.Y, resolve_n_jobs(self.n_jobs)
+        return place_by_neighbors(Y, near, attractive, repulsive, self._repulsion, self._seed, n_jobs)
 
-    def _place_far(self, rows: FloatArray, fitted: FloatArray, marks: Any, n_jobs: int) -> FloatArray:
-        index, distance = knn_query(rows, fitted[marks], len(marks), metric=str(self.metric), n_jobs=n_jobs)
+    def _place_far(self, rows: Any, fitted: FloatArray) -> FloatArray:
+        marks = landmarks(len(fitted), self._seed)
+        index, distance = knn_query(
+            rows, fitted[marks], len(marks), metric=str(self.metric), n_jobs=self.n_jobs
+        )
         far = np.empty(index.shape)
         np.put_along_axis(far, index.astype(np.int64), distance.astype(np.float64), axis=1)
-        make = LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
-        return place_by_distances(self.embedding_.Y, marks, far, make(far[0]), n_jobs)
+        n_jobs = resolve_n_jobs(self.n_jobs)
+        return place_by_distances(self.embedding_.Y, marks, far, loss_maker(self.loss), n_jobs)
 
-    def _check_choices(self) -> None:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.preserve == "neighbors" and self.metric in ("euclidean", "l2", "cosine")
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
+    def _check_choices(self, sample_weight: ArrayLike | None) -> None:
         for name, value, allowed in (
             ("preserve", self.preserve, ("neighbors", "distances")),
             ("solver", self.solver, ("auto", "lbfgs", "stochastic")),
@@ -193,38 +240,54 @@ class MDE(Embedder):
                 raise InvalidParameterError(
                     f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}."
                 )
+        if sample_weight is not None and self.preserve == "distances":
+            raise InvalidParameterError(
+                'sample_weight goes with preserve="neighbors". For weighted distances give a loss that holds weights.'
+            )
 
-    def _rows_and_graph(self, X: Any, seed: int) -> tuple[Any, Graph | None]:
-        """The validated rows (None where there are none to compare new ones with) and the neighbour graph."""
-        if isinstance(X, Graph):
-            self.n_features_in_ = X.n
-            return None, X
-        given = callable(self.metric) or self.metric == "precomputed"
-        rows = X if given else self._read(X).values
-        n = (
-            len(rows[0])
-            if isinstance(rows, tuple)
-            else (rows.shape[0] if hasattr(rows, "shape") else len(rows))
-        )
-        if given:
-            self.n_features_in_ = n
-        else:
+    def _has_rows(self, X: Any) -> bool:
+        return not (isinstance(X, Graph) or callable(self.metric) or self.metric == "precomputed")
+
+    def _data(self, X: Any) -> Any:
+        """Validated rows, or the graph, distances or items that are to be used as they are."""
+        if self._has_rows(X):
             metric_name(str(self.metric))
+            return self._read(X, allow_sparse=self.preserve == "neighbors").values
+        for name in ("feature_names_in_", "n_features_in_"):
+            self.__dict__.pop(name, None)
+        if callable(self.metric) and self.preserve == "distances" and not isinstance(X, Graph):
+            return function_distances(X, self.metric, parse_memory(self.max_memory), _quietly)
+        if getattr(X, "ndim", 0) == 2:
+            self.n_features_in_ = int(X.shape[1])
+        return X
+
+    def _graph(self, data: Any, seed: int) -> Graph | None:
+        """The neighbour graph, which is not needed for distances of rows."""
+        if isinstance(data, Graph):
+            return data
+        given = not self._has_rows(data)
         if self.preserve == "distances" and not given:
-            return rows, None
-        graph = knn(
-            rows,
+            return None
+        first = data[0] if isinstance(data, tuple) else data
+        n = first.shape[0] if hasattr(first, "shape") else len(first)
+        return knn(
+            data,
             usable_neighbors(self.n_neighbors, n),
-            metric=self.metric,
+            metric="precomputed" if given and self.preserve == "distances" else self.metric,
             n_jobs=self.n_jobs,
             random_state=seed,
             max_memory=self.max_memory,
             verbose=bool(self.verbose),
         )
-        return (None if given else rows), graph
 
-    def _problem(self, rows: Any, graph: Graph | None, sample_weight: ArrayLike | None, seed: int) -> Problem:
-        constraint = self._constraint()
+    def _problem(
+        self,
+        data: Any,
+        graph: Graph | None,
+        constraint: Constraint,
+        sample_weight: ArrayLike | None,
+        seed: int,
+    ) -> Problem:
         if self.preserve == "neighbors":
             return preserve_neighbors(
                 graph,
@@ -237,15 +300,18 @@ class MDE(Embedder):
                 n_jobs=self.n_jobs,
                 random_state=seed,
             )
+        # Neighbour lists and sparse matrices hold some distances only; the others are paths between them.
+        partial = isinstance(data, tuple) or (graph is not None and issparse(data))
         return preserve_distances(
-            rows if graph is None else graph,
+            graph if partial else data,
             self.n_components,
-            metric=str(self.metric),
+            metric=self.metric if graph is None else "precomputed",
             loss=self.loss,
             max_distances=self.max_distances,
             constraint=constraint,
             n_jobs=self.n_jobs,
             random_state=seed,
+            max_memory=self.max_memory,
         )
 
     def _constraint(self) -> Constraint:
@@ -254,6 +320,8 @@ class MDE(Embedder):
                 raise InvalidParameterError(
                     "anchors fix the map's place and scale, so no other constraint can be given."
                 )
+            if not isinstance(self.anchors, tuple | list) or len(self.anchors) != 2:
+                raise InvalidParameterError(f"anchors must be (indices, positions); got {self.anchors!r}.")
             return Anchored(*self.anchors)
         if isinstance(self.constraint, str):
             if self.constraint not in _CONSTRAINTS:
@@ -263,7 +331,7 @@ class MDE(Embedder):
             return _CONSTRAINTS[self.constraint]()
         return self.constraint
 
-    def _start(self, rows: Any, graph: Graph | None, problem: Problem, seed: int) -> FloatArray:
+    def _start(self, data: Any, graph: Graph | None, problem: Problem, seed: int) -> FloatArray:
         """Positions to begin with, in the precision of the data."""
         if not isinstance(self.init, str):
             return np.asarray(self.init)
@@ -276,8 +344,19 @@ class MDE(Embedder):
         elif graph is not None:
             Y = spectral_start(graph, self.n_components, seed, self.n_jobs)
         else:
-            Y = principal_start(rows, self.n_components)
+            Y = principal_start(data, self.n_components)
         if isinstance(problem.distortion, Loss):
             Y = fit_scale(problem, Y, problem.distortion.deviations)
-        precise = getattr(rows, "dtype", None) == np.float64
+        precise = getattr(data, "dtype", None) == np.float64
         return np.asarray(Y, dtype=np.float64 if precise else np.float32)
+
+
+def _stacked(above: Any, below: Any) -> Any:
+    """Rows of both, dense or sparse as those above."""
+    if issparse(above):
+        return vstack([above, csr_matrix(below)], format="csr")
+    return np.concatenate([above, below.toarray() if issparse(below) else below])
+
+
+def _quietly(steps: Any, what: str) -> Any:
+    return steps

@@ -29,19 +29,25 @@ def from_distance_matrix(D: Any, k: int, n_jobs: int) -> tuple[Indices, FloatArr
     """Neighbours by a square matrix of distances. A sparse one holds the known distances, zeros stored too."""
     if sp.issparse(D):
         return _from_sparse_distances(sp.csr_matrix(D), k)
-    D = as_matrix(D, name="the matrix of distances")
+    D = as_distances(D)
+    _refuse_k(k, len(D))
+    return _core.nearest_columns(D, np.arange(len(D)), k, n_jobs)
+
+
+def as_distances(D: Any) -> FloatArray:
+    """A validated square matrix of distances."""
+    D = as_matrix(D, name="the matrix of distances", allow_sparse=False)
     n = len(D)
     if D.shape != (n, n):
         raise InvalidInputError(
             f"a precomputed matrix of distances must be square; got shape {D.shape}. "
             "For neighbour lists pass a pair (indices, distances); for data choose another metric."
         )
-    _refuse_k(k, n)
     if D.min() < 0:
         i, j = np.unravel_index(int(D.argmin()), D.shape)
         raise InvalidInputError(f"distances must not be negative; got {D[i, j]} at row {i}, column {j}.")
     _refuse_diagonal(np.diagonal(D))
-    return _core.nearest_columns(D, np.arange(n), k, n_jobs)
+    return D
 
 
 def _from_sparse_distances(D: Any, k: int) -> tuple[Indices, FloatArray]:
@@ -101,7 +107,17 @@ def from_neighbors(lists: tuple[Any, ...], k: int) -> tuple[Indices, FloatArray]
 def from_function(
     items: Any, k: int, metric: Callable[[Any, Any], float], limit: int | None, show: Show
 ) -> tuple[Indices, FloatArray]:
-    """Neighbours by a symmetric function of two items, called once a pair (some pairs twice, to see if it is)."""
+    """Neighbours by a symmetric function of two items."""
+    if hasattr(items, "__len__"):
+        _refuse_k(k, len(items))
+    D = function_distances(items, metric, limit, show)
+    return _core.nearest_columns(D, np.arange(len(D)), k, 1)
+
+
+def function_distances(
+    items: Any, metric: Callable[[Any, Any], float], limit: int | None, show: Show
+) -> FloatArray:
+    """Distances by a symmetric function of two items, called once a pair (some pairs twice, to see if it is)."""
     if hasattr(items, "iloc"):
         items = items.to_numpy()
     indexed = hasattr(items, "__len__") and hasattr(items, "__getitem__") and not isinstance(items, Mapping)
@@ -113,14 +129,13 @@ def from_function(
     n = len(items)
     if n < 2:
         raise InvalidInputError(f"X must hold at least 2 items; got {n}.")
-    _refuse_k(k, n)
     check_memory(8.0 * n * n, limit, f"All {n} × {n} distances by a function", "Use a built-in metric.")
     _refuse_asymmetry(metric, items)
     D = np.zeros((n, n))
     for i in show(range(n), "distances by a function"):
         for j in range(i + 1, n):
             D[i, j] = D[j, i] = _distance(metric, items, i, j)
-    return _core.nearest_columns(D, np.arange(n), k, 1)
+    return D
 
 
 def _refuse_asymmetry(metric: Callable[[Any, Any], float], items: Any) -> None:

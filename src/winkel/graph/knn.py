@@ -22,6 +22,7 @@ from .metrics import Preparation, check_metric_input, metric_name, plan_preparat
 from .origin import Origin, Recall
 from .search import Indices, Points
 from .sparse import exact_sparse
+from .sparse_query import query_sparse
 
 _EXACT_UP_TO = 25_000  # rows; below this an exact search takes no longer than an approximate one
 _POOR_RECALL = 0.9
@@ -103,21 +104,28 @@ def knn_query(
 ) -> tuple[Indices, FloatArray]:
     """Exact neighbours of the rows of `Q` among the rows of `X`: indices and distances, nearest first.
 
-    Each row's result depends on that row alone, so a batch gives what its rows give one by one.
+    Each row's result depends on that row alone, so a batch gives what its rows give one by one. When X is sparse it stays
+    so and Q is made sparse too; when X is dense, Q is made dense.
     """
     n_neighbors = _check_count(n_neighbors)
     name = metric_name(metric)
-    values = as_matrix(X, allow_sparse=False)
-    queries = as_matrix(Q, name="Q", min_rows=1, allow_sparse=False)
+    values = as_matrix(X)
+    check_metric_input(values, name)
+    queries = as_matrix(Q, name="Q", min_rows=1)
     if queries.shape[1] != values.shape[1]:
         raise InvalidParameterError(
             f"new rows must have the {values.shape[1]} columns of the fitted data; got {queries.shape[1]}."
         )
-    if n_neighbors > len(values):
-        raise InvalidParameterError(f"n_neighbors must lie in [1, {len(values)}]; got {n_neighbors}.")
-    common = np.result_type(values, queries)
+    n, jobs = values.shape[0], resolve_n_jobs(n_jobs)
+    if n_neighbors > n:
+        raise InvalidParameterError(f"n_neighbors must lie in [1, {n}]; got {n_neighbors}.")
+    common = np.result_type(values.dtype, queries.dtype)
     values, queries = values.astype(common, copy=False), queries.astype(common, copy=False)
-    points = Points.of(values, plan_preparation(values, name), resolve_n_jobs(n_jobs))
+    if sp.issparse(values):
+        return query_sparse(values, sp.csr_matrix(queries), n_neighbors, name, jobs)
+    if sp.issparse(queries):
+        queries = queries.toarray()
+    points = Points.of(values, plan_preparation(values, name), jobs)
     return search.query(points, queries, np.full(len(queries), -1), n_neighbors)
 
 

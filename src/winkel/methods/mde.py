@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..embedding import Embedding
-from ..errors import InvalidParameterError
+from ..errors import InvalidParameterError, NotConvergedWarning
 from ..problem import Problem, Standardized, StreamProblem
 from ..random import Stream
 from ..resources import resolve_seed
 from ..solvers import digest, run
+from ..solvers.base import History
 from ..solvers.lbfgs import LBFGS
 from ..typing import FloatArray, RandomState
 
@@ -24,6 +26,9 @@ SOLVERS = ("auto", "lbfgs", "stochastic", "linear", "eigen")
 # Points of a pair that lie closer than the distortion's floor exert no force worth the name; an init is
 # freed of such pairs by moving their points this part of its spread.
 APART = 1e-4
+
+# A map whose objective fell by less than this part in the last tenth of the iterations looks as it will look.
+SETTLED = 0.01
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,12 @@ def solve(
     checkpoint_every: float = 60.0,
     resume: bool = False,
     keep_frames: int = 0,
+    strict: bool = True,
 ) -> Embedding:
-    """The embedding that `solver` finds for `problem`: one of `SOLVERS`."""
+    """The embedding that `solver`, one of `SOLVERS`, finds for `problem`.
+
+    A run that makes all its iterations gives a warning; when not `strict`, only if the objective was still falling.
+    """
     seed = resolve_seed(random_state)
     chosen = choose(problem, solver)
     if batch_size is not None and chosen != "stochastic":
@@ -73,7 +82,7 @@ def solve(
     elif chosen == "eigen":
         task = _eigen(problem, seed)
     else:
-        task = _lbfgs(problem, init, memory, tol, seed)
+        task = _lbfgs(problem, init, memory, tol, seed, strict)
     result = run(
         task.solver,
         task.problem,
@@ -93,6 +102,12 @@ def solve(
     if chosen == "stochastic":
         # A round knows its batch; a result is judged by all pairs.
         objective, residual = task.problem.measure(state.Y, task.solver.batch_size)
+    if not strict and result.status.word == "max_iter" and still_falling(result.history):
+        warnings.warn(
+            f"{result.status.sentence} The objective was still falling: a larger max_iter gives a better map.",
+            NotConvergedWarning,
+            stacklevel=3,
+        )
     settings = {
         "method": "MDE",
         "solver": task.solver.name,
@@ -131,6 +146,15 @@ def choose(problem: Problem | StreamProblem, solver: str) -> str:
     return "eigen" if exact and quadratic_weights(problem) is not None else "lbfgs"
 
 
+def still_falling(history: History) -> bool:
+    """Whether the objective fell noticeably in the last tenth of the iterations."""
+    objective = history.objective
+    first, last = float(objective[0]), float(objective[-1])
+    before = float(objective[-1 - min(len(objective) - 1, max(1, len(objective) // 10))])
+    # A part of the whole fall is allowed for too, since an objective may end near zero.
+    return before - last > SETTLED * (abs(last) + 0.1 * (first - last))
+
+
 def start(problem: Problem, init: ArrayLike | None, seed: int) -> FloatArray:
     """An allowed embedding to begin with, in which no pair coincides: a random one, or that nearest to `init`."""
     if init is None:
@@ -147,10 +171,12 @@ def start(problem: Problem, init: ArrayLike | None, seed: int) -> FloatArray:
     return np.ascontiguousarray(Y)
 
 
-def _lbfgs(problem: Problem, init: ArrayLike | None, memory: int, tol: float, seed: int) -> _Task:
+def _lbfgs(
+    problem: Problem, init: ArrayLike | None, memory: int, tol: float, seed: int, strict: bool
+) -> _Task:
     Y0 = start(problem, init, seed)
     settings = {"distortion": type(problem.distortion).__name__, "tol": float(tol), "memory": int(memory)}
-    return _Task(LBFGS(memory=memory, tol=tol), problem, Y0, settings, problem)
+    return _Task(LBFGS(memory=memory, tol=tol, expects_convergence=strict), problem, Y0, settings, problem)
 
 
 def _linear(problem: Problem) -> _Task:

@@ -24,5 +24,6 @@ def random_pairs(
     # Most pairs are wanted, so they can all be listed: leave some out.
     i, j = np.triu_indices(n, 1)
     every = np.delete(np.arange(len(i)), np.searchsorted(i.astype(np.int64) * n + j, barred))
-    chosen = np.sort(Stream.named(seed, "random pairs").permutation(len(every))[:count])
-    return np.stack([i[every[chosen]], j[every[chosen]]], axis=1).astype(np.int32)
+    if count < free:
+        every = every[np.sort(Stream.named(seed, "random pairs").permutation(free)[:count])]
+    return np.stack([i[every], j[every]], axis=1).astype(np.int32)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
 from ..errors import InvalidParameterError
-from ..problem.distortions import Distortion
+from ..problem.distortions import Distortion, FusedPart
+from ..problem.distortions.base import DEFAULT_FLOOR
 from ..random import Stream
 from ..typing import FloatArray
 
@@ -45,24 +47,35 @@ def place_by_neighbors(
     `repulsion` is the total repulsive weight of a row, shared by the landmarks: what a fitted row met in the mean.
     """
     anchors = np.ascontiguousarray(Y, dtype=np.float64)
-    groups = [_group(attractive, near.index, np.full(near.index.shape, near.weight), None)]
+    part = _only_part(attractive)
+    groups = [_group(part, near.index, np.full(near.index.shape, near.weight * part.weights), None)]
     if repulsive is not None and repulsion > 0:
-        marks = landmarks(len(Y), seed)[None, :]
-        groups.append(_group(repulsive, marks, np.full(marks.shape, -repulsion / marks.size), None))
+        marks, part = landmarks(len(Y), seed)[None, :], _only_part(repulsive)
+        groups.append(_group(part, marks, np.full(marks.shape, -repulsion * part.weights / marks.size), None))
     start = _weighted_mean(anchors, near)
     return _core.place_rows(anchors, start, groups, _MAX_ITER, _TOL, n_jobs)
 
 
 def place_by_distances(
-    Y: FloatArray, marks: NDArray[np.int32], distances: FloatArray, loss: Distortion, n_jobs: int
+    Y: FloatArray,
+    marks: NDArray[np.int32],
+    distances: FloatArray,
+    make: Callable[[FloatArray], Distortion],
+    n_jobs: int,
 ) -> FloatArray:
-    """Positions whose distances to the landmarks `marks` are as near to `distances` (q × landmarks) as `loss` asks."""
+    """Positions whose distances to the landmarks `marks` are as near to `distances` (q × landmarks) as the loss asks.
+
+    `make` makes the loss from a vector of distances, entry by entry, as for the fitted pairs.
+    """
     anchors = np.ascontiguousarray(Y, dtype=np.float64)
     far = np.ascontiguousarray(distances, dtype=np.float64)
-    group = _group(loss, marks[None, :], np.ones((1, len(marks))), far)
-    nearest = np.argsort(far, axis=1, kind="stable")[:, :8].astype(np.int32)
-    near = Neighbors(marks[nearest], np.take_along_axis(far, nearest, axis=1), 1.0)
-    return _core.place_rows(anchors, _weighted_mean(anchors, near), [group], _MAX_ITER, _TOL, n_jobs)
+    near = np.argsort(far, axis=1, kind="stable")[:, :8].astype(np.int32)
+    start = _weighted_mean(anchors, Neighbors(marks[near], np.take_along_axis(far, near, axis=1), 1.0))
+    # A loss takes its floor from the mean of its distances, which must not depend on what rows come together.
+    part = replace(_only_part(make(far.ravel())), floor=1e-6 * float(anchors.std()) or DEFAULT_FLOOR)
+    weights = np.reshape(np.broadcast_to(part.weights, far.size), far.shape)
+    group = _group(part, np.broadcast_to(marks, far.shape), weights, far)
+    return _core.place_rows(anchors, start, [group], _MAX_ITER, _TOL, n_jobs)
 
 
 def _weighted_mean(Y: FloatArray, near: Neighbors) -> NDArray[np.float64]:
@@ -77,20 +90,25 @@ def _weighted_mean(Y: FloatArray, near: Neighbors) -> NDArray[np.float64]:
     return where / total[:, None]
 
 
-def _group(
-    distortion: Distortion,
-    anchors: NDArray[np.int32],
-    weights: FloatArray,
-    deviations: NDArray[np.float64] | None,
-) -> _core.AnchorGroup:
+def _only_part(distortion: Distortion) -> FusedPart:
     parts = distortion.fused()
     if len(parts) != 1:
         raise InvalidParameterError(
             f"new rows can be placed under built-in distortions only; this map was made with {distortion!r}. "
             "Fit again with the new rows among the old."
         )
-    part = parts[0]
-    scaled = np.ascontiguousarray(weights * part.weights, dtype=np.float64)
+    return parts[0]
+
+
+def _group(
+    part: FusedPart, anchors: NDArray[np.int32], weights: FloatArray, deviations: NDArray[np.float64] | None
+) -> _core.AnchorGroup:
     return _core.AnchorGroup(
-        part.kernel, part.first, part.second, part.floor, np.ascontiguousarray(anchors), scaled, deviations
+        part.kernel,
+        part.first,
+        part.second,
+        part.floor,
+        np.ascontiguousarray(anchors),
+        np.ascontiguousarray(weights, dtype=np.float64),
+        deviations,
     )

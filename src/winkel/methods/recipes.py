@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..data import as_matrix
-from ..errors import InvalidInputError, InvalidParameterError
+from ..errors import DataWarning, InvalidInputError, InvalidParameterError
 from ..graph import Graph, knn, path_distances, shortest_paths, spectral_embedding
+from ..graph.given import as_distances, function_distances
 from ..graph.metrics import pair_distances
 from ..problem import Constraint, Problem, losses, penalties
-from ..problem.distortions import Distortion
+from ..problem.distortions import Distortion, as_distortion
 from ..random import Stream
-from ..resources import resolve_n_jobs, resolve_seed
+from ..resources import check_memory, parse_memory, resolve_n_jobs, resolve_seed
 from ..typing import FloatArray, IntArray, Metric, RandomState
 from .pairs import random_pairs
 
@@ -50,6 +52,7 @@ LOSSES = {
 }
 MAX_DISTANCES = 5 * 10**7
 _PIVOTS = 100
+_PAIR_BYTES = 110.0  # measured peak of listing, packing and solving
 
 
 def preserve_neighbors(
@@ -91,33 +94,22 @@ def preserve_neighbors(
     )
     if graph.n_edges == 0:
         raise InvalidInputError("the graph has no edges, so there are no neighbours to preserve.")
-    similar = graph.edges
+    edges: IntArray = graph.edges
     weights: FloatArray = graph.weights.astype(np.float64)
+    if repulsive is not None:
+        count = _repulsive_count(graph, repulsive_fraction)
+        dissimilar = random_pairs(graph.n, count, seed, avoid=edges, n_jobs=resolve_n_jobs(n_jobs))
+        edges = np.concatenate([edges, dissimilar])
+        weights = np.concatenate([weights, np.full(count, -1.0)])
     attract = named("attractive", attractive, ATTRACTIVE)
-    if repulsive is None:
-        weights = _weighted(weights, similar, sample_weight, graph.n)
-        distortion: Distortion = penalties.PushAndPull(weights, attract, penalties.Log)
-        return Problem(
-            similar,
-            distortion,
-            n_items=graph.n,
-            n_components=n_components,
-            constraint=constraint,
-            n_jobs=n_jobs,
-        )
-    dissimilar = random_pairs(
-        graph.n,
-        _repulsive_count(graph, repulsive_fraction),
-        seed,
-        avoid=similar,
-        n_jobs=resolve_n_jobs(n_jobs),
-    )
-    edges = np.concatenate([similar, dissimilar])
-    weights = np.concatenate([weights, np.full(len(dissimilar), -1.0)])
-    weights = _weighted(weights, edges, sample_weight, graph.n)
-    distortion = penalties.PushAndPull(weights, attract, named("repulsive", repulsive, REPULSIVE))
+    repel = penalties.Log() if repulsive is None else named("repulsive", repulsive, REPULSIVE)
     return Problem(
-        edges, distortion, n_items=graph.n, n_components=n_components, constraint=constraint, n_jobs=n_jobs
+        edges,
+        penalties.PushAndPull(_weighted(weights, edges, sample_weight, graph.n), attract, repel),
+        n_items=graph.n,
+        n_components=n_components,
+        constraint=constraint,
+        n_jobs=n_jobs,
     )
 
 
@@ -125,35 +117,44 @@ def preserve_distances(
     data: Any,
     n_components: int = 2,
     *,
-    metric: str = "euclidean",
+    metric: Metric = "euclidean",
     loss: str | Callable[[FloatArray], Distortion] = "absolute",
     max_distances: int = MAX_DISTANCES,
     constraint: Constraint | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
+    max_memory: int | float | str | None = None,
 ) -> Problem:
     """The Problem whose pairs ask for the distances they have in the data.
 
-    `data` is a matrix of rows (distances by `metric`), or a Graph (lengths of shortest paths; pairs without a path are
-    left out). All pairs are used if there are at most `max_distances` of them, else that many drawn at random. `loss` is
-    a name or anything that makes a distortion from the vector of original distances.
+    `data` is a matrix of rows (distances by `metric`), a symmetric matrix of distances (metric="precomputed"), any sequence
+    of items (metric a function of two), or a Graph (lengths of shortest paths; pairs without a path are left out). All pairs
+    are used if there are at most `max_distances` of them, else that many drawn at random. `loss` is a name or anything that
+    makes a distortion from the vector of original distances.
     """
-    seed = resolve_seed(random_state)
-    if isinstance(max_distances, bool) or max_distances < 1:
+    make = loss_maker(loss)
+    seed, jobs, limit = resolve_seed(random_state), resolve_n_jobs(n_jobs), parse_memory(max_memory)
+    if (
+        isinstance(max_distances, bool)
+        or not isinstance(max_distances, int | np.integer)
+        or max_distances < 1
+    ):
         raise InvalidParameterError(f"max_distances must be a positive integer; got {max_distances!r}.")
     if isinstance(data, Graph):
         n = data.n
-        edges, far = path_distances(data, max_pairs=int(max_distances), random_state=seed, n_jobs=n_jobs)
-    else:
-        X = as_matrix(data, allow_sparse=False)
-        n = len(X)
-        edges = _all_or_some_pairs(n, int(max_distances), seed)
-        far = pair_distances(X, edges, metric, resolve_n_jobs(n_jobs))
-    make = LOSSES.get(loss) if isinstance(loss, str) else loss
-    if make is None:
-        raise InvalidParameterError(
-            f"loss must be one of {_listed(LOSSES)} or make a distortion; got {loss!r}."
+        edges, far = path_distances(
+            data, max_pairs=int(max_distances), random_state=seed, n_jobs=n_jobs, max_memory=max_memory
         )
+    else:
+        data = _comparable(data, metric, limit)
+        n = len(data)
+        count = min(n * (n - 1) // 2, int(max_distances))
+        check_memory(
+            _PAIR_BYTES * count, limit, f"A problem of {count} distances", "Give a smaller max_distances."
+        )
+        edges = random_pairs(n, count, seed, n_jobs=jobs)
+        given = callable(metric) or metric == "precomputed"
+        far = data[edges[:, 0], edges[:, 1]] if given else pair_distances(data, edges, str(metric), jobs)
     return Problem(
         edges, make(far), n_items=n, n_components=n_components, constraint=constraint, n_jobs=n_jobs
     )
@@ -171,11 +172,14 @@ def spectral_start(graph: Graph, n_components: int, seed: int, n_jobs: int | Non
 
 def principal_start(X: FloatArray, n_components: int) -> FloatArray:
     """A start from the rows: their coordinates along the directions of largest variance."""
-    centred = X - X.mean(axis=0)
+    centred = (X - X.mean(axis=0)).astype(np.float64)
+    n, m = centred.shape
     with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
-        _, directions = np.linalg.eigh(centred.T.astype(np.float64) @ centred)
-        Y = centred @ directions[:, ::-1][:, :n_components].astype(X.dtype)
-    return np.pad(Y, ((0, 0), (0, n_components - Y.shape[1])))
+        # The smaller of the two products has the same eigenvalues.
+        values, vectors = np.linalg.eigh(centred @ centred.T if n < m else centred.T @ centred)
+        top = vectors[:, ::-1][:, :n_components]
+        Y = top * np.sqrt(np.maximum(values[::-1][:n_components], 0)) if n < m else centred @ top
+    return np.pad(Y, ((0, 0), (0, n_components - Y.shape[1]))).astype(X.dtype)
 
 
 def pivot_start(graph: Graph, n_components: int, seed: int, n_jobs: int | None) -> FloatArray:
@@ -195,13 +199,12 @@ def pivot_start(graph: Graph, n_components: int, seed: int, n_jobs: int | None) 
 def fit_scale(problem: Problem, Y: FloatArray, deviations: ArrayLike) -> FloatArray:
     """Y stretched so that its distances are as near as can be to `deviations`, in squares."""
     d = problem.distances(Y).astype(np.float64)
-    square = float(d @ d)
-    return Y * (float(d @ np.asarray(deviations, dtype=np.float64)) / square if square > 0 else 1.0)
+    # Sums, not inner products, whose last bits depend on the number of threads.
+    square, cross = float(np.sum(d * d)), float(np.sum(d * np.asarray(deviations, dtype=np.float64)))
+    return Y * (cross / square if square > 0 else 1.0)
 
 
-def named(
-    side: str, given: str | type[Distortion] | Distortion, known: Mapping[str, Callable[[], Distortion]]
-) -> Distortion:
+def named(side: str, given: object, known: Mapping[str, Callable[[], Distortion]]) -> Distortion:
     """The penalty that `given` names, makes or is."""
     if isinstance(given, str):
         if given not in known:
@@ -209,17 +212,48 @@ def named(
                 f"{side} must be one of {_listed(known)} or a penalty; got {given!r}."
             )
         return known[given]()
-    return given() if isinstance(given, type) else given
+    return as_distortion(given() if isinstance(given, type) else given)
+
+
+def loss_maker(loss: str | Callable[[FloatArray], Distortion]) -> Callable[[FloatArray], Distortion]:
+    """What makes the loss that `loss` names, or `loss` itself."""
+    make = LOSSES.get(loss) if isinstance(loss, str) else loss
+    if not callable(make):
+        raise InvalidParameterError(
+            f"loss must be one of {_listed(LOSSES)} or make a distortion; got {loss!r}."
+        )
+    return make
 
 
 def _listed(known: Mapping[str, Any]) -> str:
     return ", ".join(repr(name) for name in known)
 
 
+def _comparable(data: Any, metric: Metric, limit: int | None) -> FloatArray:
+    """Validated rows, or the matrix of distances that was given or that a function makes."""
+    if callable(metric):
+        return function_distances(data, metric, limit, lambda steps, what: steps)
+    if metric != "precomputed":
+        return as_matrix(data, allow_sparse=False)
+    D = as_distances(data)
+    if not np.allclose(D, D.T, rtol=1e-4, atol=1e-6 * float(D.max())):
+        raise InvalidInputError(
+            "the matrix of distances must be symmetric, and it is not. Use (D + D.T) / 2 if that is what is meant."
+        )
+    return D
+
+
 def _repulsive_count(graph: Graph, fraction: float) -> int:
-    if not (np.isfinite(fraction) and fraction > 0):
+    if not isinstance(fraction, int | float | np.number) or not 0 < fraction < np.inf:
         raise InvalidParameterError(f"repulsive_fraction must be a positive number; got {fraction!r}.")
     free = graph.n * (graph.n - 1) // 2 - graph.n_edges
+    if free == 0:
+        warnings.warn(
+            f"all {graph.n} rows are neighbours of each other, so nothing is pushed apart and the map may shrink to a "
+            "point. Use fewer neighbours, or constraint 'standardized'.",
+            DataWarning,
+            stacklevel=3,
+        )
     return min(round(fraction * graph.n_edges), free)
 
 
@@ -229,13 +263,8 @@ def _weighted(weights: FloatArray, edges: IntArray, sample_weight: ArrayLike | N
     given = np.asarray(sample_weight, dtype=np.float64)
     if given.shape != (n,) or not np.isfinite(given).all() or (given <= 0).any():
         raise InvalidParameterError(
-            f"sample_weight must hold one positive, finite number a row, {n} of them; got shape {given.shape}."
+            f"sample_weight must hold one positive, finite number a row, {n} of them; got shape {given.shape}"
+            f"{', smallest weight ' + format(given.min(), 'g') if given.size else ''}. Leave rows of zero weight out."
         )
     root = np.sqrt(given)
     return weights * root[edges[:, 0]] * root[edges[:, 1]]
-
-
-def _all_or_some_pairs(n: int, most: int, seed: int) -> NDArray[np.int32]:
-    if n * (n - 1) // 2 <= most:
-        return np.stack(np.triu_indices(n, 1), axis=1).astype(np.int32)
-    return random_pairs(n, most, seed)

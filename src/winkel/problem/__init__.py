@@ -4,6 +4,7 @@
     constraints/   which embeddings are allowed                  centered, standardized, anchored, a user's own
     problem.py     the average distortion, its gradient, diagnostics
     stream.py      pairs that come in batches, for problems that exceed memory (edge_files.py, stream_problem.py)
+    validation.py  sanity checks of an embedding: distribution, held-out pairs, bias between groups
 
 The average distortion and its gradient are one fused pass in the compiled core; a problem knows no solver.
 """
@@ -14,6 +15,7 @@ from .edge_files import open_edges
 from .problem import Problem, Pulls
 from .stream import ArrayStream, ChunkStream, EdgeBatch, EdgeStream
 from .stream_problem import StreamProblem
+from .validation import GroupBias, Redundancy, distortion_cdf, group_bias, held_out, redundancy
 
 __all__ = [
     "Anchored",
@@ -24,11 +26,17 @@ __all__ = [
     "Distortion",
     "EdgeBatch",
     "EdgeStream",
+    "GroupBias",
     "Problem",
     "Pulls",
+    "Redundancy",
     "Standardized",
     "StreamProblem",
+    "distortion_cdf",
+    "group_bias",
+    "held_out",
     "losses",
     "open_edges",
     "penalties",
+    "redundancy",
 ]

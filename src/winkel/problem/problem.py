@@ -18,12 +18,14 @@ from .constraints.anchored import as_placed_items, check_placed_items
 from .constraints.base import working_threads
 from .distortions import as_distortion
 from .distortions.base import as_weights
+from .distortions.restricted import Restricted
 from .packing import PairPlan, pack_pairs
+from .validation import GroupBias, Redundancy, distortion_cdf, group_bias, redundancy
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
-    from typing import Self
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Self
 
     from ..embedding import Embedding
     from .stream_problem import StreamProblem
@@ -196,6 +198,26 @@ class Problem(Constrained):
         """Rows and columns of an embedding."""
         return (self.n_items, self.n_components)
 
+    def __getstate__(self) -> dict[str, object]:
+        """What a pickle or a copy holds: all but the packed pairs, which are made again when needed."""
+        return {**self.__dict__, "_plans": {}}
+
+    def restricted(self, pairs: ArrayLike) -> Problem:
+        """The problem of some of the pairs, given by their numbers; pairs keep their order."""
+        numbers = np.unique(np.asarray(pairs, dtype=np.int64))
+        if not len(numbers) or numbers[0] < 0 or numbers[-1] >= self.n_pairs:
+            raise InvalidParameterError(
+                f"pairs must name at least one of the pairs 0 to {self.n_pairs - 1}; got {pairs!r}."
+            )
+        other = copy.copy(self)
+        other.edges = self.edges[numbers]
+        other.edges.flags.writeable = False
+        # A user's own may hold data for each pair in ways that only it knows.
+        built_in = bool(self.distortion.fused())
+        restricted = Restricted(self.distortion, numbers, self.n_pairs)
+        other.distortion = self.distortion.take(numbers) if built_in else restricted
+        return other
+
     def distances(self, Y: ArrayLike) -> FloatArray:
         """The distance of each pair, shape (p,)."""
         return self._distances(self.check_embedding(Y))
@@ -216,7 +238,7 @@ class Problem(Constrained):
         """Frobenius norm of the gradient projected on the constraint's tangents at Y: zero where Y is stationary."""
         array = self.check_embedding(Y)
         tangent = self.project_tangent(array, self.evaluate(array)[1])
-        return float(np.linalg.norm(tangent.astype(np.float64)))
+        return float(np.sqrt(np.sum(np.square(tangent, dtype=np.float64))))
 
     def high_distortion_pairs(self, Y: ArrayLike, k: int) -> tuple[IntArray, FloatArray]:
         """The k pairs of largest distortion, shape (k, 2), and their distortions, largest first."""
@@ -225,6 +247,20 @@ class Problem(Constrained):
         distortions = self.distortions(Y)
         worst = np.argsort(-distortions, kind="stable")[:k]
         return self.edges[worst].astype(np.int64), distortions[worst]
+
+    def distortion_cdf(self, Y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Distortions of all pairs in ascending order, and the share of pairs with at most that distortion."""
+        return distortion_cdf(self, Y)
+
+    def group_bias(self, Y: ArrayLike, groups: Mapping[Any, ArrayLike] | ArrayLike) -> GroupBias:
+        """Average distortion of the pairs that touch each group; see `winkel.problem.validation`."""
+        return group_bias(self, Y, groups)
+
+    def redundancy(
+        self, fraction: float = 0.2, *, init: ArrayLike | None = None, random_state: RandomState = None
+    ) -> Redundancy:
+        """Average distortion of held-out pairs against that of fitted ones; see `winkel.problem.validation`."""
+        return redundancy(self, fraction, init=init, random_state=random_state)
 
     def evaluate(self, Y: FloatArray) -> tuple[float, FloatArray]:
         """`gradient` for a Y already checked; this is what solvers call."""

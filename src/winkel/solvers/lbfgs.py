@@ -78,10 +78,12 @@ class LBFGS:
 
     It has converged when the Frobenius norm of the projected gradient is at most `tol` (equation 5.4). It
     stops before that when nothing improves any more, which happens at the limit of the precision of Y.
+    `expects_convergence` says whether running out of iterations deserves a warning.
     """
 
     memory: int = 10
     tol: float = 1e-5
+    expects_convergence: bool = True
     name = "L-BFGS"
 
     def __post_init__(self) -> None:

@@ -1,0 +1,126 @@
+"""Sanity checks of an embedding that need nothing but its problem (Agrawal et al. 2021, section 2.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidParameterError
+from ..random import Stream
+from ..resources import resolve_seed
+from ..typing import FloatArray, IntArray, RandomState
+
+if TYPE_CHECKING:
+    from ..embedding import Embedding
+    from .problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Redundancy:
+    """Average distortion of the pairs that an embedding was fitted to, and of those that were held out.
+
+    `held_out` much above `fitted` means that the pairs do not support each other: there may be too few of them.
+    """
+
+    fitted: float
+    held_out: float
+    n_fitted: int
+    n_held_out: int
+    embedding: Embedding
+
+
+@dataclass(frozen=True, eq=False)
+class GroupBias:
+    """Average distortion E of the pairs with an end in each group (nan where there is no such pair), and their number."""
+
+    groups: tuple[Any, ...]
+    average_distortion: NDArray[np.float64]
+    n_pairs: IntArray
+
+    @property
+    def gap(self) -> float:
+        """Largest less smallest E: 0 where the embedding is as faithful to every group."""
+        known = self.average_distortion[self.n_pairs > 0]
+        return float(known.max() - known.min())
+
+
+def distortion_cdf(problem: Problem, Y: ArrayLike) -> tuple[FloatArray, NDArray[np.float64]]:
+    """Distortions of all pairs in ascending order, and the share of pairs with at most that distortion."""
+    distortions = np.sort(problem.distortions(Y))
+    return distortions, np.searchsorted(distortions, distortions, side="right") / len(distortions)
+
+
+def held_out(
+    problem: Problem, fraction: float = 0.2, random_state: RandomState = None
+) -> tuple[Problem, Problem]:
+    """The problem without a random `fraction` of its pairs, and the problem of those pairs alone."""
+    count = round(fraction * problem.n_pairs) if 0 < fraction < 1 else 0
+    if not 1 <= count < problem.n_pairs:
+        raise InvalidParameterError(
+            "fraction must lie between 0 and 1 and leave at least one pair on each side; "
+            f"got {fraction!r} of {problem.n_pairs} pairs."
+        )
+    order = Stream.named(resolve_seed(random_state), "held-out pairs").permutation(problem.n_pairs)
+    return problem.restricted(order[count:]), problem.restricted(order[:count])
+
+
+def redundancy(
+    problem: Problem,
+    fraction: float = 0.2,
+    *,
+    init: ArrayLike | None = None,
+    max_iter: int = 300,
+    tol: float = 1e-5,
+    random_state: RandomState = None,
+) -> Redundancy:
+    """Average distortion on held-out pairs against that on the pairs an embedding was fitted to.
+
+    An item that loses all its pairs stays where it started; with few pairs an item, hold out few.
+    """
+    seed = resolve_seed(random_state)
+    fit, rest = held_out(problem, fraction, seed)
+    embedding = fit.solve(init, max_iter=max_iter, tol=tol, random_state=seed)
+    fitted, left = (float(np.mean(part.distortions(embedding.Y), dtype=np.float64)) for part in (fit, rest))
+    return Redundancy(fitted, left, fit.n_pairs, rest.n_pairs, embedding)
+
+
+def group_bias(problem: Problem, Y: ArrayLike, groups: Mapping[Any, ArrayLike] | ArrayLike) -> GroupBias:
+    """Average distortion of the pairs that touch each group of items.
+
+    `groups` maps names to item numbers or masks (groups may overlap), or is a vector with a label for each item.
+    """
+    members = _members(groups, problem.n_items)
+    distortions = problem.distortions(Y).astype(np.float64)
+    touched = [mask[problem.edges].any(axis=1) for mask in members.values()]
+    count = np.array([int(pairs.sum()) for pairs in touched])
+    average = np.array([distortions[pairs].mean() if pairs.any() else np.nan for pairs in touched])
+    return GroupBias(tuple(members), average, count)
+
+
+def _members(groups: Mapping[Any, ArrayLike] | ArrayLike, n: int) -> dict[Any, NDArray[np.bool_]]:
+    """Which items each group holds."""
+    if not isinstance(groups, Mapping):
+        labels = np.asarray(groups)
+        if labels.shape != (n,):
+            raise InvalidParameterError(
+                f"groups must name the items of each group, or hold one label for each of the {n} items; "
+                f"got shape {labels.shape}."
+            )
+        return {label: labels == label for label in np.unique(labels).tolist()}
+    members = {}
+    for name, given in groups.items():
+        items, mask = np.asarray(given), np.zeros(n, dtype=bool)
+        if not items.size or (items.dtype != bool and not np.issubdtype(items.dtype, np.integer)):
+            raise InvalidParameterError(
+                f"group {name!r} must hold item numbers or a mask of {n} entries; got {given!r}."
+            )
+        wrong = items.shape != (n,) if items.dtype == bool else items.min() < 0 or items.max() >= n
+        if wrong:
+            raise InvalidParameterError(f"group {name!r} names items outside 0 to {n - 1}.")
+        mask[items] = True
+        members[name] = mask
+    return members

@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import pdist, squareform
+
+import winkel as wk
+from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError, MemoryLimitError
+from winkel.methods.recipes import fit_scale, principal_start, spectral_start
+
+
+def rows(n=60, m=5, seed=0):
+    return np.random.Generator(np.random.Philox(key=seed)).normal(size=(n, m))
+
+
+def letters_apart(a, b):
+    return float(len(set(a) ^ set(b)))
+
+
+class OwnPenalty:
+    def value(self, d):
+        return d**2
+
+    def derivative(self, d):
+        return 2 * d
+
+
+# ------------------------------------------------------------------------------------------------- neighbours
+
+
+def test_weights_are_two_for_mutual_one_for_single_and_minus_one():
+    # 0, 1, 3 and 7 on a line, one neighbour each: 0 and 1 list each other, 3 lists 1, 7 lists 3.
+    problem = wk.preserve_neighbors(np.array([[0.0], [1.0], [3.0], [7.0]]), n_neighbors=1, random_state=0)
+    np.testing.assert_array_equal(problem.edges[:3], [[0, 1], [1, 2], [2, 3]])
+    np.testing.assert_array_equal(problem.distortion.weights, [2, 1, 1, -1, -1, -1])
+    np.testing.assert_array_equal(problem.edges[3:], [[0, 2], [0, 3], [1, 3]])  # all that are left
+
+
+@pytest.mark.parametrize("fraction", [0.5, 1.0, 2.5])
+def test_number_of_dissimilar_pairs(fraction):
+    graph = wk.graph.knn(rows(200), 5)
+    problem = wk.preserve_neighbors(graph, repulsive_fraction=fraction, random_state=1)
+    similar = problem.distortion.weights > 0
+    assert similar.sum() == graph.n_edges
+    assert (~similar).sum() == round(fraction * graph.n_edges)
+    every = problem.edges[:, 0].astype(np.int64) * 200 + problem.edges[:, 1]
+    assert len(np.unique(every)) == len(every)
+
+
+def test_data_and_its_graph_make_the_same_problem():
+    X = rows()
+    a = wk.preserve_neighbors(X, n_neighbors=7, random_state=3, n_jobs=1)
+    b = wk.preserve_neighbors(wk.graph.knn(X, 7), random_state=3, n_jobs=3)
+    assert a.edges.tobytes() == b.edges.tobytes()
+    assert a.distortion.weights.tobytes() == b.distortion.weights.tobytes()
+
+
+def test_weighted_graph_keeps_its_weights():
+    graph = wk.Graph.from_edges([[0, 1], [1, 2], [3, 4]], weights=[0.5, 3.0, 7.0])
+    problem = wk.preserve_neighbors(graph, repulsive=None)
+    np.testing.assert_allclose(problem.distortion.weights, [0.5, 3.0, 7.0])
+    assert problem.n_pairs == 3
+
+
+def test_sample_weight_multiplies_by_the_root_of_both_ends():
+    graph = wk.Graph.from_edges([[0, 1], [1, 2]], n=4)
+    given = np.array([4.0, 9.0, 1.0, 1.0])
+    problem = wk.preserve_neighbors(graph, sample_weight=given, random_state=0)
+    plain = wk.preserve_neighbors(graph, random_state=0)
+    np.testing.assert_allclose(problem.distortion.weights[:2], [6.0, 3.0])
+    root = np.sqrt(given)[problem.edges].prod(axis=1)
+    np.testing.assert_allclose(problem.distortion.weights, plain.distortion.weights * root)
+
+
+@pytest.mark.parametrize(
+    "given", [np.ones(3), [1, -1, 1, 1], [1, np.nan, 1, 1], [0, 1, 1, 1], np.ones((4, 1))]
+)
+def test_misused_sample_weight(given):
+    graph = wk.Graph.from_edges([[0, 1], [1, 2]], n=4)
+    with pytest.raises(InvalidParameterError, match="sample_weight"):
+        wk.preserve_neighbors(graph, sample_weight=given)
+
+
+def test_penalties_by_name_class_instance_and_own():
+    graph = wk.graph.knn(rows(), 5)
+    Y = wk.Centered().initialize(60, 2, 0)
+
+    def value(attractive, repulsive):
+        problem = wk.preserve_neighbors(graph, attractive=attractive, repulsive=repulsive, random_state=0)
+        return problem.average_distortion(Y)
+
+    named = value("quadratic", "inv_power")
+    assert named == value(wk.penalties.Quadratic, wk.penalties.InvPower)
+    assert named == value(wk.penalties.Quadratic(), wk.penalties.InvPower(exponent=1.0))
+    assert named == pytest.approx(value(OwnPenalty(), "inv_power"))
+    assert named == pytest.approx(value(OwnPenalty, "inv_power"))
+    assert named != value("quadratic", wk.penalties.InvPower(exponent=2.0))
+    assert value(wk.penalties.Quadratic(3.0), None) == pytest.approx(3 * value("quadratic", None))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"attractive": "log"}, "attractive must be one of 'linear'"),
+        ({"repulsive": "log1p"}, "repulsive must be one of 'log'"),
+        ({"attractive": 3}, "distortion must be"),
+        ({"attractive": wk.penalties.Log1p([1.0, 2.0])}, "one weight for all pairs"),
+        ({"repulsive_fraction": 0}, "repulsive_fraction"),
+        ({"repulsive_fraction": "many"}, "repulsive_fraction"),
+        ({"repulsive_fraction": np.nan}, "repulsive_fraction"),
+        ({"n_neighbors": 60}, "n_neighbors"),
+        ({"n_neighbors": True}, "n_neighbors"),
+        ({"n_components": 0}, "n_components"),
+    ],
+)
+def test_misuse_of_preserve_neighbors(change, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        wk.preserve_neighbors(rows(), **change)
+
+
+def test_when_all_are_neighbours_the_map_may_shrink():
+    with pytest.warns(DataWarning, match="all 6 rows are neighbours of each other"):
+        problem = wk.preserve_neighbors(rows(6), n_neighbors=5)
+    assert (problem.distortion.weights > 0).all()
+
+
+def test_graph_without_edges():
+    with pytest.raises(InvalidInputError, match="no edges"):
+        wk.preserve_neighbors(wk.Graph.from_edges(np.empty((0, 2), dtype=int), n=4))
+
+
+def test_memory_is_refused_before_the_search():
+    with pytest.raises(MemoryLimitError, match="max_memory"):
+        wk.preserve_neighbors(rows(), max_memory="1KB")
+
+
+# ------------------------------------------------------------------------------------------------- distances
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "chebyshev"])
+def test_distances_are_those_of_the_data(metric):
+    X = rows(20)
+    problem = wk.preserve_distances(X, metric=metric)
+    names = {"manhattan": "cityblock"}
+    np.testing.assert_allclose(problem.distortion.deviations, pdist(X, names.get(metric, metric)), rtol=1e-6)
+    np.testing.assert_array_equal(problem.edges, np.stack(np.triu_indices(20, 1), axis=1))
+
+
+def test_precomputed_distances_are_taken_as_they_are():
+    X = rows(20)
+    given = wk.preserve_distances(squareform(pdist(X)), metric="precomputed")
+    np.testing.assert_allclose(given.distortion.deviations, pdist(X))
+
+
+def test_a_function_gives_the_distances_of_any_items():
+    words = ["cat", "act", "dog", "god", "bird"]
+    problem = wk.preserve_distances(words, metric=letters_apart)
+    np.testing.assert_array_equal(problem.distortion.deviations[:4], [0, 6, 6, 7])
+
+
+def test_lopsided_distances_are_refused():
+    D = squareform(pdist(rows(5)))
+    D[0, 1] *= 2
+    with pytest.raises(InvalidInputError, match="symmetric"):
+        wk.preserve_distances(D, metric="precomputed")
+
+
+def test_graph_distances_are_shortest_paths_and_unreachable_pairs_are_left_out():
+    # A path 0–1–2 with steps 1 and 2, and a piece 3–4.
+    graph = wk.Graph.from_edges([[0, 1], [1, 2], [3, 4]], distances=[1.0, 2.0, 5.0])
+    problem = wk.preserve_distances(graph)
+    np.testing.assert_array_equal(problem.edges, [[0, 1], [0, 2], [1, 2], [3, 4]])
+    np.testing.assert_allclose(problem.distortion.deviations, [1, 3, 2, 5])
+
+
+def test_budget_of_distances():
+    X = rows(60)
+    some = wk.preserve_distances(X, max_distances=100, random_state=0)
+    assert some.n_pairs == 100
+    np.testing.assert_allclose(
+        some.distortion.deviations, np.linalg.norm(np.diff(X[some.edges], axis=1)[:, 0], axis=1)
+    )
+    assert (
+        some.edges.tobytes()
+        == wk.preserve_distances(X, max_distances=100, random_state=0, n_jobs=3).edges.tobytes()
+    )
+    assert wk.preserve_distances(X, max_distances=1770).n_pairs == 1770
+    assert wk.preserve_distances(wk.graph.knn(X, 8), max_distances=100, random_state=0).n_pairs <= 100
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "quadratic",
+        "weighted_quadratic",
+        "cubic",
+        "power",
+        "huber",
+        "logistic",
+        "fractional",
+        "soft_fractional",
+    ],
+)
+def test_losses_by_name(name):
+    problem = wk.preserve_distances(rows(10, m=2), loss=name)
+    X = rows(10, m=2)
+    assert problem.average_distortion(X) == pytest.approx(0, abs=1e-9)
+    assert problem.average_distortion(1.5 * X) > 0.01
+
+
+def test_loss_from_a_function():
+    problem = wk.preserve_distances(rows(10), loss=lambda d: wk.losses.Huber(d, threshold=0.3))
+    assert problem.distortion.threshold == 0.3
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"loss": "nope"}, InvalidParameterError, "loss must be one of 'absolute'"),
+        ({"loss": None}, InvalidParameterError, "loss must be"),
+        ({"max_distances": 0}, InvalidParameterError, "max_distances"),
+        ({"max_distances": 10.5}, InvalidParameterError, "max_distances"),
+        ({"max_distances": True}, InvalidParameterError, "max_distances"),
+        ({"metric": "nope"}, InvalidParameterError, "metric"),
+        ({"max_memory": "1KB"}, MemoryLimitError, "1770 distances"),
+    ],
+)
+def test_misuse_of_preserve_distances(change, error, message):
+    with pytest.raises(error, match=message):
+        wk.preserve_distances(rows(), **change)
+
+
+def test_sparse_data_has_no_distances_here():
+    with pytest.raises(InvalidInputError, match="sparse"):
+        wk.preserve_distances(sp.csr_matrix(rows()))
+
+
+# ----------------------------------------------------------------------------------------------------- starts
+
+
+@pytest.mark.parametrize(("n", "m"), [(30, 6), (6, 30)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_principal_start_is_that_of_the_singular_vectors(n, m, dtype):
+    X = (rows(n, m) * np.arange(1, m + 1)).astype(dtype)
+    Y = principal_start(X, 3)
+    U, s, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    expected = U[:, :3] * s[:3]
+    assert Y.dtype == dtype
+    tolerance = 1e-3 if dtype == np.float32 else 1e-8
+    np.testing.assert_allclose(np.abs(Y), np.abs(expected), atol=tolerance * s[0])
+
+
+def test_principal_start_with_more_components_than_there_are_directions():
+    Y = principal_start(rows(5, 2), 4)
+    assert Y.shape == (5, 4)
+    np.testing.assert_array_equal(Y[:, 2:], 0)
+    assert np.isfinite(principal_start(np.ones((4, 3)), 2)).all()
+
+
+def test_spectral_start_has_unit_spread_and_no_centre():
+    Y = spectral_start(wk.graph.knn(rows(), 6), 2, 0, None)
+    np.testing.assert_allclose(Y.std(axis=0), 1, rtol=1e-6)
+    np.testing.assert_allclose(Y.mean(axis=0), 0, atol=1e-6)
+
+
+def test_scale_is_the_best_in_squares():
+    X = rows(10, 2)
+    problem = wk.preserve_distances(X)
+    np.testing.assert_allclose(fit_scale(problem, X / 7, problem.distortion.deviations), X)
+    np.testing.assert_array_equal(fit_scale(problem, 0 * X, problem.distortion.deviations), 0)
