@@ -59,7 +59,8 @@ def knn(
     and in `origin` the seed, the time and, for an approximate search, the measured recall with its interval.
 
     The same `random_state` gives the same bytes for any `n_jobs`. Rows of zeros under cosine, and constant rows under
-    correlation, are at distance 0 from each other and 1 from every other row.
+    correlation, are at distance 0 from each other and 1 from every other row; so are empty sets under jaccard. Equal
+    rows are each other's neighbours at distance 0; constant columns need no care.
     """
     start = time.perf_counter()
     n_neighbors = _check_count(n_neighbors)
