@@ -108,8 +108,8 @@ def from_function(
     items: Any, k: int, metric: Callable[[Any, Any], float], limit: int | None, show: Show
 ) -> tuple[Indices, FloatArray]:
     """Neighbours by a symmetric function of two items."""
-    if hasattr(items, "__len__"):
-        _refuse_k(k, len(items))
+    items = _sequence(items)
+    _refuse_k(k, len(items))
     D = function_distances(items, metric, limit, show)
     return _core.nearest_columns(D, np.arange(len(D)), k, 1)
 
@@ -118,6 +118,19 @@ def function_distances(
     items: Any, metric: Callable[[Any, Any], float], limit: int | None, show: Show
 ) -> FloatArray:
     """Distances by a symmetric function of two items, called once a pair (some pairs twice, to see if it is)."""
+    items = _sequence(items)
+    n = len(items)
+    check_memory(8.0 * n * n, limit, f"All {n} × {n} distances by a function", "Use a built-in metric.")
+    _refuse_asymmetry(metric, items)
+    D = np.zeros((n, n))
+    for i in show(range(n), "distances by a function"):
+        for j in range(i + 1, n):
+            D[i, j] = D[j, i] = _distance(metric, items, i, j)
+    return D
+
+
+def _sequence(items: Any) -> Any:
+    """Items that can be counted and taken by number, at least two."""
     if hasattr(items, "iloc"):
         items = items.to_numpy()
     indexed = hasattr(items, "__len__") and hasattr(items, "__getitem__") and not isinstance(items, Mapping)
@@ -126,16 +139,9 @@ def function_distances(
             "with a function as metric, X must be a sequence of items, such as a list or a dense array; "
             f"got {type(items).__name__}."
         )
-    n = len(items)
-    if n < 2:
-        raise InvalidInputError(f"X must hold at least 2 items; got {n}.")
-    check_memory(8.0 * n * n, limit, f"All {n} × {n} distances by a function", "Use a built-in metric.")
-    _refuse_asymmetry(metric, items)
-    D = np.zeros((n, n))
-    for i in show(range(n), "distances by a function"):
-        for j in range(i + 1, n):
-            D[i, j] = D[j, i] = _distance(metric, items, i, j)
-    return D
+    if len(items) < 2:
+        raise InvalidInputError(f"X must hold at least 2 items; got {len(items)}.")
+    return items
 
 
 def _refuse_asymmetry(metric: Callable[[Any, Any], float], items: Any) -> None:
