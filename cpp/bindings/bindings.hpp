@@ -37,6 +37,8 @@ std::pair<Array, T*> new_array(std::initializer_list<size_t> shape) {
 
 void bind_knn(nb::module_& m);
 void bind_graph(nb::module_& m);
+void bind_dense(nb::module_& m);
+void bind_pairs(nb::module_& m);
 void bind_rng(nb::module_& m);
 
 }  // namespace winkel

@@ -17,9 +17,17 @@ _MODULES = {  # name: the module it stands for
     "graph": "graph",
 }
 _NAMES = {
+    "Anchored": "problem",
+    "Centered": "problem",
+    "Constraint": "problem",
     "Embedding": "embedding",
     "Graph": "graph",
+    "Problem": "problem",
+    "Pulls": "problem",
+    "Standardized": "problem",
     "load": "embedding",
+    "losses": "problem",
+    "penalties": "problem",
 }
 
 __all__ = ["__version__", *_MODULES, *_NAMES]

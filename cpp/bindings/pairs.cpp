@@ -1,0 +1,112 @@
+#include "core/pairs.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <limits>
+#include <optional>
+#include <stdexcept>
+
+#include "bindings.hpp"
+
+namespace winkel {
+
+namespace {
+
+void check_edges(const Mat<const int32_t>& edges, int64_t n) {
+  if (edges.shape(1) != 2) throw std::invalid_argument("edges must have two columns");
+  for (size_t e = 0; e < edges.size(); ++e) {
+    if (edges.data()[e] < 0 || edges.data()[e] >= n)
+      throw std::invalid_argument("edges hold an item out of range");
+  }
+}
+
+std::vector<int32_t> checked_order(const Vec<const int32_t>& order) {
+  const size_t n = order.shape(0);
+  std::vector<bool> seen(n, false);
+  for (size_t r = 0; r < n; ++r) {
+    const int32_t i = order.data()[r];
+    if (i < 0 || static_cast<size_t>(i) >= n || seen[static_cast<size_t>(i)]) {
+      throw std::invalid_argument("order must be a permutation");
+    }
+    seen[static_cast<size_t>(i)] = true;
+  }
+  return {order.data(), order.data() + n};
+}
+
+template <class T>
+void bind_plan(nb::module_& m, const char* name) {
+  using Plan = PairPlan<T>;
+  nb::class_<Plan>(m, name,
+                   "Pairs packed for one fused pass that gives the sum of distortions and its gradient.")
+      .def(
+          "__init__",
+          [](Plan* self, Vec<const int32_t> order, int64_t components) {
+            const int64_t n = static_cast<int64_t>(order.shape(0));
+            if (components < 1 || n * components > std::numeric_limits<int32_t>::max()) {
+              throw std::invalid_argument("items times components must lie in [1, 2^31)");
+            }
+            new (self) Plan(n, components, checked_order(order));
+          },
+          nb::arg("order"), nb::arg("components"))
+      .def(
+          "add",
+          [](Plan& self, const std::string& distortion, double first, double second, double floor,
+             Mat<const int32_t> edges, std::optional<Vec<const double>> weights, double common_weight,
+             std::optional<Vec<const double>> deviations) {
+            check_edges(edges, self.items());
+            const size_t count = edges.shape(0);
+            if ((weights && weights->shape(0) != count) || (deviations && deviations->shape(0) != count)) {
+              throw std::invalid_argument("weights and deviations must have one entry a pair");
+            }
+            const DistortionParams params{first, second, floor};
+            const DistortionLoop<T> loop =
+                distortion == "factors" ? nullptr : distortion_loop<T>(distortion, params);
+            if (loop == nullptr && distortion != "factors") throw std::invalid_argument("unknown distortion");
+            nb::gil_scoped_release release;
+            self.add(loop, params, edges.data(), static_cast<int64_t>(count),
+                     weights ? weights->data() : nullptr, common_weight,
+                     deviations ? deviations->data() : nullptr);
+          },
+          nb::arg("distortion"), nb::arg("first"), nb::arg("second"), nb::arg("floor"), nb::arg("edges"),
+          nb::arg("weights").none(), nb::arg("common_weight"), nb::arg("deviations").none(),
+          "Adds pairs with a distortion by its name, or with factors given at each evaluation (\"factors\").")
+      .def(
+          "evaluate",
+          [](const Plan& self, Mat<const T> Y, double scale, std::optional<Vec<const T>> factors,
+             Mat<T> gradient, int threads) {
+            const size_t n = static_cast<size_t>(self.items()), c = static_cast<size_t>(self.components());
+            if (Y.shape(0) != n || Y.shape(1) != c || gradient.shape(0) != n || gradient.shape(1) != c) {
+              throw std::invalid_argument("Y and gradient must have a row an item and a column a component");
+            }
+            if (self.pairs_with_factors() > (factors ? static_cast<int64_t>(factors->shape(0)) : 0)) {
+              throw std::invalid_argument("factors must have one entry a pair");
+            }
+            nb::gil_scoped_release release;
+            return self.evaluate(Y.data(), static_cast<T>(scale), factors ? factors->data() : nullptr,
+                                 threads, gradient.data());
+          },
+          nb::arg("Y"), nb::arg("scale"), nb::arg("factors").none(), nb::arg("gradient"), nb::arg("threads"),
+          "Sum of the distortions; writes the gradient of scale times it.");
+}
+
+template <class T>
+Out1<T> distances(Mat<const int32_t> edges, Mat<const T> Y, int threads) {
+  check_edges(edges, static_cast<int64_t>(Y.shape(0)));
+  auto [array, out] = new_array<Out1<T>, T>({edges.shape(0)});
+  nb::gil_scoped_release release;
+  pair_distances(edges.data(), static_cast<int64_t>(edges.shape(0)), Y.data(),
+                 static_cast<int64_t>(Y.shape(1)), threads, out);
+  return array;
+}
+
+}  // namespace
+
+void bind_pairs(nb::module_& m) {
+  bind_plan<float>(m, "PairPlan32");
+  bind_plan<double>(m, "PairPlan64");
+  const char* doc = "Euclidean distance of each pair of rows.";
+  m.def("pair_distances", &distances<float>, nb::arg("edges"), nb::arg("Y"), nb::arg("threads"), doc);
+  m.def("pair_distances", &distances<double>, nb::arg("edges"), nb::arg("Y"), nb::arg("threads"), doc);
+}
+
+}  // namespace winkel

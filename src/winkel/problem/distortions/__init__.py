@@ -1,0 +1,12 @@
+"""Distortion functions: how much is lost when a pair of items lies at distance d (Agrawal et al. 2021, chapter 4).
+
+`penalties` are derived from weights (attract what is similar, repel what is not), `losses` from original distances
+(match them), `custom` takes a user's own: an object with `value` and `derivative`, or a function for autodiff.
+One class is one formula. The built-in ones also name their fused C++ form, tested equal to the NumPy formula.
+"""
+
+from . import losses, penalties
+from .base import Distortion, Formula, FusedPart
+from .custom import Autodiff, Custom, as_distortion
+
+__all__ = ["Autodiff", "Custom", "Distortion", "Formula", "FusedPart", "as_distortion", "losses", "penalties"]

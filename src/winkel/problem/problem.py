@@ -1,0 +1,245 @@
+"""The minimum-distortion embedding problem: average distortion, gradient and diagnostics of any embedding."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _core
+from ..errors import InvalidInputError, InvalidParameterError
+from ..resources import resolve_n_jobs
+from ..typing import FloatArray, IntArray
+from .constraints import Centered, Constraint
+from .constraints.anchored import as_placed_items, check_placed_items
+from .distortions import as_distortion
+from .distortions.base import as_weights
+from .packing import PairPlan, pack_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ..embedding import Embedding
+    from ..typing import RandomState
+
+
+class Pulls:
+    """Soft positions: each named item is drawn to its target by w‖yᵢ − tᵢ‖²."""
+
+    def __init__(self, indices: ArrayLike, targets: ArrayLike, weights: ArrayLike = 1.0) -> None:
+        self.indices, self.targets = as_placed_items("Pulls", indices, targets)
+        self.weights = np.asarray(as_weights(weights))
+        if self.weights.ndim and len(self.weights) != len(self.indices):
+            raise InvalidParameterError(
+                f"Pulls needs a weight for all items or one each; got {len(self.weights)} for {len(self.indices)} items."
+            )
+        if (self.weights < 0).any():
+            raise InvalidParameterError("Pulls needs weights that are zero or positive; got a negative one.")
+
+    def add(self, Y: FloatArray, scale: float, gradient: FloatArray) -> float:
+        """Sum of the terms; adds `scale` times their gradient to `gradient`."""
+        offset = Y[self.indices].astype(np.float64) - self.targets
+        weighted = self.weights[..., None] * offset
+        gradient[self.indices] += (2.0 * scale * weighted).astype(gradient.dtype)
+        return float(np.sum(weighted * offset))
+
+
+class Problem:
+    """Minimise (1/p) Σ f(dᵢⱼ) over embeddings Y that a constraint allows, where dᵢⱼ = ‖yᵢ − yⱼ‖ for p pairs (i, j).
+
+    Parameters
+    ----------
+    edges : array of int, shape (p, 2)
+        The pairs. Items are numbered from 0; no item is paired with itself, and no pair is listed twice.
+    distortion : Distortion
+        One of `winkel.penalties` or `winkel.losses`, an object with `value(d)` and `derivative(d)`, or a function of a
+        torch vector of distances.
+    n_items : int, optional
+        The number of items; by default the largest in `edges`, plus one.
+    n_components : int
+        The dimension of the embedding.
+    constraint : Constraint
+        Centered(), Standardized(), Anchored(indices, values) or a user's own.
+    pulls : Pulls, optional
+        Soft positions, adding (1/p) Σ w‖yᵢ − tᵢ‖² to the average distortion.
+    n_jobs : int, optional
+        The number of threads. Results have the same bytes for any.
+
+    Embeddings are float64 when given so, and float32 otherwise.
+    """
+
+    def __init__(
+        self,
+        edges: ArrayLike,
+        distortion: object,
+        *,
+        n_items: int | None = None,
+        n_components: int = 2,
+        constraint: Constraint | None = None,
+        pulls: Pulls | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.edges = _checked_edges(edges, n_items)
+        self.n_items = int(self.edges.max()) + 1 if n_items is None else int(n_items)
+        self.n_components = _checked_components(n_components, self.n_items)
+        self.distortion = as_distortion(distortion)
+        self.constraint = Centered() if constraint is None else constraint
+        self.pulls = pulls
+        self.n_threads = resolve_n_jobs(n_jobs)
+        self._plans: dict[str, PairPlan] = {}
+        self._check_parts()
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs p."""
+        return len(self.edges)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of an embedding."""
+        return (self.n_items, self.n_components)
+
+    def with_jobs(self, n_jobs: int | None) -> Problem:
+        """The same problem worked on by another number of threads."""
+        other = copy.copy(self)
+        other.n_threads = resolve_n_jobs(n_jobs)
+        return other
+
+    def distances(self, Y: ArrayLike) -> FloatArray:
+        """The distance of each pair, shape (p,)."""
+        return self._distances(self.check_embedding(Y))
+
+    def distortions(self, Y: ArrayLike) -> FloatArray:
+        """The distortion of each pair, shape (p,)."""
+        return self.distortion.value(self.distances(Y))
+
+    def average_distortion(self, Y: ArrayLike) -> float:
+        """The objective: mean distortion of the pairs, with the pulls if there are any."""
+        return self.evaluate(self.check_embedding(Y))[0]
+
+    def gradient(self, Y: ArrayLike) -> tuple[float, FloatArray]:
+        """The average distortion and its gradient, from one pass over the pairs."""
+        return self.evaluate(self.check_embedding(Y))
+
+    def residual(self, Y: ArrayLike) -> float:
+        """Frobenius norm of the gradient projected on the constraint's tangents at Y: zero where Y is stationary."""
+        array = self.check_embedding(Y)
+        tangent = self.constraint.project_tangent(array, self.evaluate(array)[1])
+        return float(np.linalg.norm(tangent.astype(np.float64)))
+
+    def high_distortion_pairs(self, Y: ArrayLike, k: int) -> tuple[IntArray, FloatArray]:
+        """The k pairs of largest distortion, shape (k, 2), and their distortions, largest first."""
+        if not 1 <= k <= self.n_pairs:
+            raise InvalidParameterError(f"k must lie in [1, {self.n_pairs}], the number of pairs; got {k}.")
+        distortions = self.distortions(Y)
+        worst = np.argsort(-distortions, kind="stable")[:k]
+        return self.edges[worst].astype(np.int64), distortions[worst]
+
+    def evaluate(self, Y: FloatArray) -> tuple[float, FloatArray]:
+        """`gradient` for a Y already checked; this is what solvers call."""
+        plan, scale = self._plan(Y), 1.0 / self.n_pairs
+        gradient = np.empty_like(Y)
+        if plan.fused:
+            total = plan.core.evaluate(Y, scale, None, gradient, self.n_threads)
+        else:
+            d = self._distances(Y)
+            value, slope = self.distortion.value_and_derivative(d)
+            # slope is proportional to d below the floor, so the quotient has a limit and no pair divides by zero.
+            factors = slope / np.maximum(d, np.finfo(d.dtype).tiny)
+            total = float(np.sum(value, dtype=np.float64))
+            plan.core.evaluate(Y, scale, factors.astype(Y.dtype), gradient, self.n_threads)
+        if self.pulls is not None:
+            total += self.pulls.add(Y, scale, gradient)
+        return total * scale, gradient
+
+    def check_embedding(self, Y: ArrayLike) -> FloatArray:
+        """Y as a contiguous float array of the right shape, checked to be finite."""
+        array = np.asarray(Y)
+        array = np.ascontiguousarray(array, dtype=np.float64 if array.dtype == np.float64 else np.float32)
+        if array.shape != self.shape:
+            raise InvalidInputError(f"Y must have shape {self.shape} (items, components); got {array.shape}.")
+        finite = np.isfinite(array)
+        if not finite.all():
+            row = int(np.argmin(finite.all(axis=1)))
+            raise InvalidInputError(f"Y must be finite; row {row} is {array[row]}.")
+        return array
+
+    def _distances(self, Y: FloatArray) -> FloatArray:
+        return np.asarray(_core.pair_distances(self.edges, Y, self.n_threads))
+
+    def _plan(self, Y: FloatArray) -> PairPlan:
+        key = Y.dtype.name
+        if key not in self._plans:
+            self._plans[key] = pack_pairs(self.edges, self.distortion.fused(), *self.shape, Y.dtype)
+        return self._plans[key]
+
+    def _check_parts(self) -> None:
+        needed = self.distortion.n_pairs
+        if needed is not None and needed != self.n_pairs:
+            raise InvalidParameterError(
+                f"The distortion holds data for {needed} pairs, and edges lists {self.n_pairs}; they must be as many."
+            )
+        if not isinstance(self.constraint, Constraint):
+            raise InvalidParameterError(
+                "constraint must be Centered(), Standardized(), Anchored(indices, values) or a subclass of "
+                f"winkel.Constraint; got {self.constraint!r}."
+            )
+        self.constraint.check(*self.shape)
+        if self.pulls is not None:
+            check_placed_items("Pulls", self.pulls.indices, self.pulls.targets, *self.shape)
+
+
+def _checked_components(n_components: int, n: int) -> int:
+    if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer) or n_components < 1:
+        raise InvalidParameterError(f"n_components must be a positive integer; got {n_components!r}.")
+    if n * int(n_components) >= 2**31:
+        raise InvalidParameterError(
+            f"An embedding may have at most 2**31 entries; {n} items in {n_components} dimensions are more. "
+            "Use fewer components, or embed a sample as landmarks."
+        )
+    return int(n_components)
+
+
+def _checked_edges(edges: ArrayLike, n_items: int | None) -> IntArray:
+    """Pairs as a read-only contiguous int32 array, checked."""
+    array = np.asarray(edges)
+    if array.ndim != 2 or array.shape[1] != 2 or not len(array) or not np.issubdtype(array.dtype, np.integer):
+        raise InvalidInputError(
+            "edges must be an integer array of shape (p, 2) with at least one pair; "
+            f"got an array of {array.dtype}, shape {array.shape}."
+        )
+    if n_items is not None and (isinstance(n_items, bool) or not 2 <= n_items < 2**31):
+        raise InvalidParameterError(f"n_items must lie in [2, 2**31); got {n_items!r}.")
+    n = 2**31 - 1 if n_items is None else int(n_items)
+    low, high = int(array.min()), int(array.max())
+    if low < 0 or high >= n:
+        k = int(np.argmax(((array < 0) | (array >= n)).any(axis=1)))
+        raise InvalidInputError(f"edges must name items from 0 to {n - 1}; pair {k} is {tuple(map(int, array[k]))}.")
+    loops = array[:, 0] == array[:, 1]
+    if loops.any():
+        k = int(np.argmax(loops))
+        raise InvalidInputError(
+            f"edges must pair different items; pair {k} is {tuple(map(int, array[k]))}. Drop such pairs."
+        )
+    _check_unique(array)
+    out = np.array(array, dtype=np.int32, order="C")
+    out.flags.writeable = False
+    return out
+
+
+def _check_unique(edges: IntArray) -> None:
+    keys = edges.min(axis=1).astype(np.int64) * 2**31 + edges.max(axis=1)
+    if (keys[1:] > keys[:-1]).all():
+        return
+    order = np.argsort(keys, kind="stable")
+    same = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])
+    if len(same):
+        a, b = sorted((int(order[same[0]]), int(order[same[0] + 1])))
+        raise InvalidInputError(
+            f"edges must list each pair once; pairs {a} and {b} are both {tuple(map(int, edges[a]))} "
+            f"({len(same)} repeats). Merge them and add up their weights."
+        )
