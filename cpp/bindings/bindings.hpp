@@ -39,6 +39,7 @@ void bind_knn(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_dense(nb::module_& m);
 void bind_pairs(nb::module_& m);
+void bind_field(nb::module_& m);
 void bind_rng(nb::module_& m);
 
 }  // namespace winkel

@@ -6,5 +6,6 @@ NB_MODULE(_core, m) {
   winkel::bind_graph(m);
   winkel::bind_dense(m);
   winkel::bind_pairs(m);
+  winkel::bind_field(m);
   winkel::bind_rng(m);
 }

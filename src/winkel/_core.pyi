@@ -2,6 +2,7 @@
 The compiled core of winkel: kernels that know no Python objects but arrays.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, overload
 
 import numpy
@@ -397,6 +398,278 @@ def path_pairs(
 ]:
     """
     Pairs and distances of paths from the sources, each pair kept with probability `share`.
+    """
+
+@overload
+def column_sums(
+    a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    threads: int = 1,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]: ...
+@overload
+def column_sums(
+    a: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    threads: int = 1,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
+    """Sum of each column, in double."""
+
+@overload
+def gram(
+    a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    b: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    threads: int = 1,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]: ...
+@overload
+def gram(
+    a: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    b: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    threads: int = 1,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
+    """The product of a transposed and b, in double."""
+
+@overload
+def multiply(
+    a: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    w: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    threads: int = 1,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")]: ...
+@overload
+def multiply(
+    a: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    shift: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    w: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    threads: int = 1,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
+    """The product of a - shift and w."""
+
+@overload
+def dots(
+    left: Sequence[
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+    ],
+    right: Sequence[
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+    ],
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]: ...
+@overload
+def dots(
+    left: Sequence[
+        Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+    ],
+    right: Sequence[
+        Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+    ],
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
+    """Inner products of every array of left with every of right."""
+
+@overload
+def combine(
+    coefficients: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    arrays: Sequence[
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+    ],
+    threads: int,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")]: ...
+@overload
+def combine(
+    coefficients: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    arrays: Sequence[
+        Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+    ],
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
+    """Sum of coefficient times array."""
+
+class PairPlan32:
+    """
+    Pairs packed for one fused pass that gives the sum of distortions and its gradient.
+    """
+
+    def __init__(
+        self,
+        order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        components: int,
+    ) -> None: ...
+    def add(
+        self,
+        distortion: str,
+        first: float,
+        second: float,
+        floor: float,
+        edges: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        weights: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        common_weight: float,
+        deviations: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+    ) -> None:
+        """
+        Adds pairs with a distortion by its name, or with factors given at each evaluation ("factors").
+        """
+
+    def evaluate(
+        self,
+        Y: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        scale: float,
+        factors: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        gradient: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        threads: int,
+    ) -> float:
+        """Sum of the distortions; writes the gradient of scale times it."""
+
+class PairPlan64:
+    """
+    Pairs packed for one fused pass that gives the sum of distortions and its gradient.
+    """
+
+    def __init__(
+        self,
+        order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        components: int,
+    ) -> None: ...
+    def add(
+        self,
+        distortion: str,
+        first: float,
+        second: float,
+        floor: float,
+        edges: Annotated[
+            NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        weights: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        common_weight: float,
+        deviations: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+    ) -> None:
+        """
+        Adds pairs with a distortion by its name, or with factors given at each evaluation ("factors").
+        """
+
+    def evaluate(
+        self,
+        Y: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        scale: float,
+        factors: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        gradient: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+        threads: int,
+    ) -> float:
+        """Sum of the distortions; writes the gradient of scale times it."""
+
+@overload
+def pair_distances(
+    edges: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    Y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    threads: int,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")]: ...
+@overload
+def pair_distances(
+    edges: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
+    """Euclidean distance of each pair of rows."""
+
+class FieldRules:
+    """When a box of points may stand for its points."""
+
+    def __init__(
+        self,
+        nodes: int,
+        leaf: int,
+        separation: float,
+        softening: float,
+        reach: float,
+        grain: float,
+        grain_slope: float,
+    ) -> None: ...
+
+@overload
+def radial_sums(
+    kernel: str,
+    exponent: float,
+    floor: float,
+    Y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
+]: ...
+@overload
+def radial_sums(
+    kernel: str,
+    exponent: float,
+    floor: float,
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+]:
+    """
+    Exact potentials and forces of a radial kernel, at all points or at some rows.
+    """
+
+@overload
+def field_sums(
+    kernel: str,
+    exponent: float,
+    floor: float,
+    Y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rules: FieldRules,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
+]: ...
+@overload
+def field_sums(
+    kernel: str,
+    exponent: float,
+    floor: float,
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rules: FieldRules,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+]:
+    """
+    Potentials and forces of a radial kernel at all points, by the tree, for two or three columns.
     """
 
 def random_bits(
