@@ -711,6 +711,82 @@ def place_rows(
     Positions of new points, each minimising its own distortion against anchors Y, from `start`.
     """
 
+class FieldRules:
+    """When a box of points may stand for its points."""
+
+    def __init__(
+        self,
+        nodes: int,
+        leaf: int,
+        separation: float,
+        softening: float,
+        reach: float,
+        grain: float,
+        grain_slope: float,
+    ) -> None: ...
+
+@overload
+def radial_sums(
+    kernel: str,
+    exponent: float,
+    floor: float,
+    Y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
+]: ...
+@overload
+def radial_sums(
+    kernel: str,
+    exponent: float,
+    floor: float,
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+]:
+    """
+    Exact potentials and forces of a radial kernel, at all points or at some rows.
+    """
+
+@overload
+def field_sums(
+    kernel: str,
+    exponent: float,
+    floor: float,
+    Y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rules: FieldRules,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
+]: ...
+@overload
+def field_sums(
+    kernel: str,
+    exponent: float,
+    floor: float,
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rules: FieldRules,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+]:
+    """
+    Potentials and forces of a radial kernel at all points, by the tree, for two or three columns.
+    """
+
 def random_bits(
     seed: int, stream: int, start: int, n: int
 ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C")]:

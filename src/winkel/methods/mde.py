@@ -71,6 +71,10 @@ def solve(
         raise InvalidParameterError(
             f'batch_size={batch_size} is for solver="stochastic"; the solver here is {chosen!r}.'
         )
+    if chosen != "lbfgs" and isinstance(problem, Problem) and problem.background is not None:
+        raise InvalidParameterError(
+            f'A background over all pairs is for solver="lbfgs" or "auto"; got {solver!r}.'
+        )
     if chosen == "stochastic":
         task = _stochastic(problem, init, batch_size, memory, tol, seed)
     elif isinstance(problem, StreamProblem):
@@ -138,6 +142,8 @@ def choose(problem: Problem | StreamProblem, solver: str) -> str:
         return solver
     if isinstance(problem, StreamProblem):
         return "stochastic"
+    if problem.background is not None:
+        return "lbfgs"
     from ..solvers.linear import is_linear, quadratic_weights  # scipy's sparse solvers: most need them not
 
     if is_linear(problem):

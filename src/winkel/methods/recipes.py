@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -64,6 +65,7 @@ def preserve_neighbors(
     attractive: str | type[Distortion] | Distortion = "log1p",
     repulsive: str | type[Distortion] | Distortion | None = "log",
     repulsive_fraction: float = 1.0,
+    repulsive_pairs: str = "sampled",
     sample_weight: ArrayLike | None = None,
     constraint: Constraint | None = None,
     n_jobs: int | None = None,
@@ -76,7 +78,8 @@ def preserve_neighbors(
     `data` is anything that `winkel.graph.knn` takes, or a Graph, whose edges are then the similar pairs with its weights:
     for a neighbour graph 2 where two rows list each other and 1 where one lists the other. Dissimilar pairs, weight −1,
     are drawn uniformly among the pairs that are not similar, `repulsive_fraction` as many as there are similar ones; with
-    repulsive=None there are none. Weights of a pair are multiplied by the root of its ends' sample weights.
+    repulsive=None there are none. With repulsive_pairs="all" no pairs are drawn: the same total repulsion is shared by all
+    pairs of rows, summed as a field in two and three dimensions. Weights of a pair are multiplied by the root of its ends' sample weights.
     """
     seed = resolve_seed(random_state)
     graph = (
@@ -96,21 +99,39 @@ def preserve_neighbors(
         raise InvalidInputError("the graph has no edges, so there are no neighbours to preserve.")
     edges: IntArray = graph.edges
     weights: FloatArray = graph.weights.astype(np.float64)
-    if repulsive is not None:
-        count = _repulsive_count(graph, repulsive_fraction)
-        dissimilar = random_pairs(graph.n, count, seed, avoid=edges, n_jobs=resolve_n_jobs(n_jobs))
-        edges = np.concatenate([edges, dissimilar])
-        weights = np.concatenate([weights, np.full(count, -1.0)])
     attract = named("attractive", attractive, ATTRACTIVE)
     repel = penalties.Log() if repulsive is None else named("repulsive", repulsive, REPULSIVE)
+    background = None
+    if repulsive is not None:
+        count = _repulsive_count(graph, repulsive_fraction)
+        if repulsive_pairs == "all":
+            background = _shared_by_all(repel, count, graph.n)
+        elif repulsive_pairs == "sampled":
+            dissimilar = random_pairs(graph.n, count, seed, avoid=edges, n_jobs=resolve_n_jobs(n_jobs))
+            edges = np.concatenate([edges, dissimilar])
+            weights = np.concatenate([weights, np.full(count, -1.0)])
+        else:
+            raise InvalidParameterError(
+                f"repulsive_pairs must be 'sampled' or 'all'; got {repulsive_pairs!r}."
+            )
     return Problem(
         edges,
         penalties.PushAndPull(_weighted(weights, edges, sample_weight, graph.n), attract, repel),
         n_items=graph.n,
         n_components=n_components,
         constraint=constraint,
+        background=background,
         n_jobs=n_jobs,
     )
+
+
+def _shared_by_all(repel: Distortion, count: int, n: int) -> Distortion:
+    """The repulsion of `count` pairs of weight −1, shared evenly by all pairs of n items."""
+    if not isinstance(repel, penalties.Penalty):
+        raise InvalidParameterError(
+            f"repulsive_pairs='all' needs one of {_listed(REPULSIVE)}; got {repel!r}."
+        )
+    return replace(repel, weights=-float(repel.weights) * count / (n * (n - 1) / 2))  # type: ignore[arg-type]
 
 
 def preserve_distances(

@@ -16,9 +16,10 @@ from ..typing import FloatArray, IntArray, RandomState
 from .constraints import Centered, Constraint
 from .constraints.anchored import as_placed_items, check_placed_items
 from .constraints.base import working_threads
-from .distortions import as_distortion
+from .distortions import Distortion, as_distortion
 from .distortions.base import as_weights
 from .distortions.restricted import Restricted
+from .field import Field, Kernel
 from .packing import PairPlan, pack_pairs
 from .validation import GroupBias, Redundancy, distortion_cdf, group_bias, redundancy
 
@@ -161,6 +162,9 @@ class Problem(Constrained):
         Centered(), Standardized(), Anchored(indices, values) or a user's own.
     pulls : Pulls, optional
         Soft positions, adding (1/p) Σ w‖yᵢ − tᵢ‖² to the average distortion.
+    background : penalty, optional
+        A penalty with one weight for all pairs of items, adding (1/p) Σ_{i<j} w f(dᵢⱼ): repulsion without sampling.
+        In two and three dimensions it is summed as a field, within a relative error of 10⁻³ of the forces.
     n_jobs : int, optional
         The number of threads. Results have the same bytes for any.
 
@@ -176,6 +180,7 @@ class Problem(Constrained):
         n_components: int = 2,
         constraint: Constraint | None = None,
         pulls: Pulls | None = None,
+        background: Distortion | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.edges = _checked_edges(edges, n_items)
@@ -184,6 +189,8 @@ class Problem(Constrained):
         self.distortion = as_distortion(distortion)
         self.constraint = Centered() if constraint is None else constraint
         self.pulls = pulls
+        self.background = background
+        self._kernel = None if background is None else Kernel.of(background)
         self.n_threads = resolve_n_jobs(n_jobs)
         self._plans: dict[str, PairPlan] = {}
         self._check_parts()
@@ -227,7 +234,7 @@ class Problem(Constrained):
         return self.distortion.value(self.distances(Y))
 
     def average_distortion(self, Y: ArrayLike) -> float:
-        """The objective: mean distortion of the pairs, with the pulls if there are any."""
+        """The objective: mean distortion of the pairs, with pulls and background if there are any."""
         return self.evaluate(self.check_embedding(Y))[0]
 
     def gradient(self, Y: ArrayLike) -> tuple[float, FloatArray]:
@@ -277,6 +284,10 @@ class Problem(Constrained):
             plan.core.evaluate(Y, scale, factors.astype(Y.dtype), gradient, self.n_threads)
         if self.pulls is not None:
             total += self.pulls.add(Y, scale, gradient)
+        if self._kernel is not None:
+            sums = Field(self._kernel, self.n_components, n_jobs=self.n_threads).evaluate(Y)
+            total += sums.total
+            gradient += Y.dtype.type(scale) * sums.forces
         return total * scale, gradient
 
     def _distances(self, Y: FloatArray) -> FloatArray:

@@ -1,0 +1,557 @@
+// All-pairs sums of a radial kernel in near-linear time: an adaptive tree whose boxes stand in for their
+// points.
+//
+//   build      halve the longest side of the tight box of a node until few points are left
+//   upward     a box with many points gets p^M proxies: Chebyshev nodes that carry the charges of its points,
+//              spread by interpolation
+//   downward   two boxes far enough apart act on each other proxies to proxies; the potentials and forces
+//   that
+//              a box collects at its proxies are interpolated to its children, and at last to its points;
+//              boxes that are close all the way down act point by point, exactly
+//
+// A pair of boxes is treated alike from both of its sides, so that the interpolated forces of a pair cancel.
+// Each target box is owned by one thread and meets its sources in an order that depends on the points alone:
+// the same bytes for any number of threads. Because boxes are tight and halved where the points are,
+// clusters, outliers and lines cost no more than an even spread, and coincident points end in one box of size
+// zero.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "parallel.hpp"
+#include "radial.hpp"
+
+namespace winkel {
+
+// When a box may stand for its points. Lengths are in units of the coordinates.
+struct FieldRules {
+  int nodes = 4;             // p, Chebyshev nodes a side
+  int64_t leaf = 48;         // points in a box that is not divided further, at most
+  double separation = 1.4;   // distance of the centres over the sum of the radii, at least
+  double softening = 0.0;    // distance of the kernel's singularity from the real line: 1 for Cauchy kernels
+  double reach = INFINITY;   // boxes further apart than this do not feel each other
+  double grain = INFINITY;   // largest sum of the radii at contact, for kernels that decay exponentially;
+  double grain_slope = 0.0;  // grows by this with distance
+};
+
+constexpr int kMaxNodes = 8;
+
+// Lagrange interpolation at the p Chebyshev nodes of [-1, 1].
+struct Chebyshev {
+  int p = 0;
+  double node[kMaxNodes] = {};
+  double weight[kMaxNodes][kMaxNodes] = {};  // basis polynomial a = sum_j weight[a][j] T_j(u)
+
+  explicit Chebyshev(int count) : p(count) {
+    const double pi = 3.14159265358979323846;
+    for (int a = 0; a < p; ++a) {
+      const double angle = pi * (a + 0.5) / p;
+      node[a] = std::cos(angle);
+      for (int j = 0; j < p; ++j) weight[a][j] = (j == 0 ? 1.0 : 2.0) / p * std::cos(j * angle);
+    }
+  }
+};
+
+// The box of some points seen from a frame: lanes u = (x + offset) * scale lie in [-1, 1].
+template <class T, int M>
+struct Frame {
+  T offset[M], scale[M];
+};
+
+namespace field {
+
+// basis[a][l] of kLanes values u along one side.
+template <class T>
+WINKEL_INLINE void basis_of(const T* __restrict x, T offset, T scale, const Chebyshev* c,
+                            T (*__restrict basis)[kLanes]) {
+  T u[kLanes], polynomial[kMaxNodes][kLanes];
+  for (int64_t l = 0; l < kLanes; ++l) {
+    u[l] = (x[l] + offset) * scale;
+    polynomial[0][l] = T(1);
+    polynomial[1][l] = u[l];
+  }
+  for (int j = 2; j < c->p; ++j) {
+    for (int64_t l = 0; l < kLanes; ++l)
+      polynomial[j][l] = T(2) * u[l] * polynomial[j - 1][l] - polynomial[j - 2][l];
+  }
+  for (int a = 0; a < c->p; ++a) {
+    for (int64_t l = 0; l < kLanes; ++l) basis[a][l] = T(c->weight[a][0]);
+    for (int j = 1; j < c->p; ++j) {
+      const T w = T(c->weight[a][j]);
+      for (int64_t l = 0; l < kLanes; ++l) basis[a][l] += w * polynomial[j][l];
+    }
+  }
+}
+
+// Adds kLanes charged points to the proxies: sums[a][l] per proxy a and lane l.
+template <class T, int M>
+WINKEL_CLONES void spread(const T* __restrict lanes, const T* __restrict charges, const Frame<T, M>* frame,
+                          const Chebyshev* c, T* __restrict sums) {
+  T basis[M][kMaxNodes][kLanes];
+  for (int k = 0; k < M; ++k) basis_of(lanes + k * kLanes, frame->offset[k], frame->scale[k], c, basis[k]);
+  const int p = c->p, planes = M > 2 ? p : 1, rows = p;
+  for (int z = 0; z < planes; ++z) {
+    for (int y = 0; y < rows; ++y) {
+      T outer[kLanes];
+      for (int64_t l = 0; l < kLanes; ++l) {
+        outer[l] = charges[l] * basis[1][y][l];
+        if (M > 2) outer[l] *= basis[M - 1][z][l];
+      }
+      for (int a = 0; a < p; ++a) {
+        T* __restrict sum = sums + ((z * rows + y) * p + a) * kLanes;
+        for (int64_t l = 0; l < kLanes; ++l) sum[l] += outer[l] * basis[0][a][l];
+      }
+    }
+  }
+}
+
+// Adds to out[k][l], k = 0 .. M, the field held at the proxies (k * width + proxy), at kLanes points.
+template <class T, int M>
+WINKEL_CLONES void gather(const T* __restrict lanes, const Frame<T, M>* frame, const Chebyshev* c,
+                          const T* __restrict held, int64_t width, double* __restrict out) {
+  T basis[M][kMaxNodes][kLanes];
+  for (int k = 0; k < M; ++k) basis_of(lanes + k * kLanes, frame->offset[k], frame->scale[k], c, basis[k]);
+  const int p = c->p, planes = M > 2 ? p : 1, rows = p;
+  T sum[M + 1][kLanes] = {};
+  for (int z = 0; z < planes; ++z) {
+    for (int y = 0; y < rows; ++y) {
+      T inner[M + 1][kLanes] = {};
+      for (int a = 0; a < p; ++a) {
+        const T* at = held + (z * rows + y) * p + a;
+        for (int k = 0; k <= M; ++k) {
+          const T h = at[k * width];
+          for (int64_t l = 0; l < kLanes; ++l) inner[k][l] += h * basis[0][a][l];
+        }
+      }
+      T outer[kLanes];
+      for (int64_t l = 0; l < kLanes; ++l) {
+        outer[l] = basis[1][y][l];
+        if (M > 2) outer[l] *= basis[M - 1][z][l];
+      }
+      for (int k = 0; k <= M; ++k) {
+        for (int64_t l = 0; l < kLanes; ++l) sum[k][l] += outer[l] * inner[k][l];
+      }
+    }
+  }
+  for (int k = 0; k <= M; ++k) {
+    for (int64_t l = 0; l < kLanes; ++l) out[k * kLanes + l] += static_cast<double>(sum[k][l]);
+  }
+}
+
+}  // namespace field
+
+template <class T, int M>
+class FieldTree {
+ public:
+  FieldTree(const T* Y, const T* charges, int64_t n, const FieldRules& rules, const DistortionParams& params,
+            radial::Loop<T> loop, int threads)
+      : n_(n), threads_(threads), rules_(rules), params_(params), loop_(loop), chebyshev_(rules.nodes) {
+    for (int k = 0; k < M; ++k) proxies_ *= rules.nodes;
+    width_ = (proxies_ + kLanes - 1) / kLanes * kLanes;
+    rules_.leaf = std::max(rules_.leaf, proxies_);
+    build(Y);
+    localize(charges);
+    collect_charges();
+  }
+
+  // Potentials (n) and forces (n x M) in the order of the points given.
+  void evaluate(T* potentials, T* forces) const {
+    Task root{0, {0}, {}, -1};
+    std::vector<Task> open{root}, ready;
+    const int64_t task_size = std::max<int64_t>(n_ / 64, 1024);
+    Sink sink{potentials, forces};
+    for (size_t t = 0; t < open.size(); ++t) {  // grows while it is read
+      const Task task = std::move(open[t]);
+      const Node& node = at(task.node);
+      if (node.left < 0 || node.end - node.begin <= task_size) {
+        ready.push_back(task);
+      } else {
+        descend(task, sink, &open);
+      }
+    }
+    parallel_blocks(static_cast<int64_t>(ready.size()), 1, threads_,
+                    [&](int64_t lo, int64_t) { descend(ready[static_cast<size_t>(lo)], sink, nullptr); });
+  }
+
+ private:
+  struct Node {
+    int64_t begin = 0, end = 0;
+    int64_t left = -1;  // its children are left and left + 1
+    double center[M] = {}, half[M] = {}, radius = 0.0;
+    bool smooth = false;  // so small that the kernel is smooth on it, points that meet included
+    bool direct = false;  // has no more points than proxies, and is seen as its points
+  };
+
+  // A target box with the sources it has still to meet, and the field held by its parent.
+  struct Task {
+    int64_t node;
+    std::vector<int64_t> sources;
+    std::vector<T> held;
+    int64_t parent;
+  };
+
+  struct Sink {
+    T* potentials;
+    T* forces;
+  };
+
+  const Node& at(int64_t i) const { return nodes_[static_cast<size_t>(i)]; }
+
+  // ---- build
+
+  void build(const T* Y) {
+    order_.resize(static_cast<size_t>(n_));
+    std::iota(order_.begin(), order_.end(), int32_t{0});
+    points_.resize(static_cast<size_t>(n_ * M));
+    parallel_blocks(n_, 4096, threads_, [&](int64_t lo, int64_t hi) {
+      for (int64_t i = lo; i < hi; ++i) {
+        for (int k = 0; k < M; ++k) points_[static_cast<size_t>(i * M + k)] = Y[i * M + k];
+      }
+    });
+    spare_order_.resize(order_.size());
+    spare_points_.resize(points_.size());
+    nodes_.reserve(static_cast<size_t>(n_ / 8 + 16));
+    nodes_.emplace_back();
+    nodes_[0].end = n_;
+    level_.push_back(0);
+    for (int depth = 0; depth < kMaxDepth; ++depth) {
+      const int64_t lo = level_.back(), hi = static_cast<int64_t>(nodes_.size());
+      if (lo == hi) break;
+      std::vector<int64_t> middle(static_cast<size_t>(hi - lo), -1);
+      const bool last = depth + 1 == kMaxDepth;
+      parallel_blocks(hi - lo, hi - lo > 64 ? 8 : 1, threads_, [&](int64_t a, int64_t b) {
+        for (int64_t i = a; i < b; ++i)
+          middle[static_cast<size_t>(i)] = divide(nodes_[static_cast<size_t>(lo + i)], last);
+      });
+      level_.push_back(hi);
+      for (int64_t i = lo; i < hi; ++i) {
+        const int64_t m = middle[static_cast<size_t>(i - lo)];
+        if (m < 0) continue;
+        Node left, right;
+        left.begin = at(i).begin, left.end = right.begin = m, right.end = at(i).end;
+        nodes_[static_cast<size_t>(i)].left = static_cast<int64_t>(nodes_.size());
+        nodes_.push_back(left);
+        nodes_.push_back(right);
+      }
+    }
+    spare_order_ = {};
+    spare_points_ = {};
+  }
+
+  // Fits the box; parts the points at the middle of its longest side and gives where the second part begins,
+  // or -1 when the box is not divided.
+  int64_t divide(Node& node, bool last) {
+    const T* x = points_.data();
+    T low[M], high[M];
+    for (int k = 0; k < M; ++k) low[k] = high[k] = x[node.begin * M + k];
+    for (int64_t i = node.begin; i < node.end; ++i) {
+      for (int k = 0; k < M; ++k) {
+        low[k] = std::min(low[k], x[i * M + k]);
+        high[k] = std::max(high[k], x[i * M + k]);
+      }
+    }
+    int longest = 0;
+    double square = 0.0;
+    for (int k = 0; k < M; ++k) {
+      node.center[k] = 0.5 * static_cast<double>(low[k]) + 0.5 * static_cast<double>(high[k]);
+      node.half[k] = 0.5 * static_cast<double>(high[k]) - 0.5 * static_cast<double>(low[k]);
+      square += node.half[k] * node.half[k];
+      if (node.half[k] > node.half[longest]) longest = k;
+    }
+    node.radius = std::sqrt(square);
+    const int64_t count = node.end - node.begin;
+    node.smooth = close_and_smooth(0.0, 2.0 * node.radius);
+    node.direct = count <= proxies_;
+    if (last || count <= rules_.leaf || node.smooth || node.radius == 0.0) return -1;
+    return part(node, longest);
+  }
+
+  int64_t part(const Node& node, int side) {
+    const double middle = node.center[side];
+    int64_t kept = node.begin, moved = 0;
+    for (int64_t i = node.begin; i < node.end; ++i) {
+      const bool below = static_cast<double>(points_[static_cast<size_t>(i * M + side)]) <= middle;
+      const int64_t to = below ? kept++ : node.begin + moved++;
+      auto& order = below ? order_ : spare_order_;
+      auto& points = below ? points_ : spare_points_;
+      order[static_cast<size_t>(to)] = order_[static_cast<size_t>(i)];
+      for (int k = 0; k < M; ++k)
+        points[static_cast<size_t>(to * M + k)] = points_[static_cast<size_t>(i * M + k)];
+    }
+    if (moved == 0 || kept == node.begin) return -1;
+    std::copy_n(spare_order_.begin() + node.begin, moved, order_.begin() + kept);
+    std::copy_n(spare_points_.begin() + node.begin * M, moved * M, points_.begin() + kept * M);
+    return kept;
+  }
+
+  // Coordinates from the centre of the leaf, a side at a time: differences of close points keep their digits
+  // however far the points lie from the origin.
+  void localize(const T* charges) {
+    local_.resize(static_cast<size_t>(n_ * M + kLanes));
+    charges_.resize(static_cast<size_t>(n_));
+    parallel_blocks(static_cast<int64_t>(nodes_.size()), 16, threads_, [&](int64_t lo, int64_t hi) {
+      for (int64_t a = lo; a < hi; ++a) {
+        const Node& node = at(a);
+        if (node.left >= 0) continue;
+        for (int64_t i = node.begin; i < node.end; ++i) {
+          const int64_t from = order_[static_cast<size_t>(i)];
+          charges_[static_cast<size_t>(i)] = charges[from];
+          for (int k = 0; k < M; ++k) {
+            local_[static_cast<size_t>(k * n_ + i)] =
+                static_cast<T>(static_cast<double>(points_[static_cast<size_t>(i * M + k)]) - node.center[k]);
+          }
+        }
+      }
+    });
+    points_ = {};
+  }
+
+  // ---- upward
+
+  // Coordinates (from the centre) and charges of what stands for a box.
+  radial::Sources<T> stand_in(int64_t a) const {
+    const Node& node = at(a);
+    if (node.direct) return points_of(node);
+    return {proxy_points_.data() + a * M * width_, width_, proxy_charges_.data() + a * width_, proxies_};
+  }
+
+  radial::Sources<T> points_of(const Node& node) const {
+    return {local_.data() + node.begin, n_, charges_.data() + node.begin, node.end - node.begin};
+  }
+
+  Frame<T, M> frame(const Node& box, const Node& seen) const {
+    Frame<T, M> f;
+    for (int k = 0; k < M; ++k) {
+      f.offset[k] = static_cast<T>(seen.center[k] - box.center[k]);
+      f.scale[k] = box.half[k] > kSmallestHalf ? static_cast<T>(1.0 / box.half[k]) : T(0);
+    }
+    return f;
+  }
+
+  void collect_charges() {
+    proxy_points_.resize(nodes_.size() * static_cast<size_t>(M * width_));
+    proxy_charges_.resize(nodes_.size() * static_cast<size_t>(width_));
+    for (size_t d = level_.size(); d-- > 0;) {
+      const int64_t lo = level_[d];
+      const int64_t hi = d + 1 < level_.size() ? level_[d + 1] : static_cast<int64_t>(nodes_.size());
+      parallel_blocks(hi - lo, 8, threads_, [&](int64_t a, int64_t b) {
+        for (int64_t i = lo + a; i < lo + b; ++i) {
+          if (!at(i).direct) collect(i);
+        }
+      });
+    }
+  }
+
+  void collect(int64_t a) {
+    const Node& node = at(a);
+    T* place = proxy_points_.data() + a * M * width_;
+    for (int64_t s = 0; s < proxies_; ++s) {
+      int64_t rest = s;
+      for (int k = 0; k < M; ++k, rest /= rules_.nodes)
+        place[k * width_ + s] = static_cast<T>(node.half[k] * chebyshev_.node[rest % rules_.nodes]);
+    }
+    std::vector<double> total(static_cast<size_t>(proxies_), 0.0);
+    if (node.left < 0) {
+      spread_points(points_of(node), frame(node, node), total);
+    } else {
+      for (int64_t c = node.left; c < node.left + 2; ++c)
+        spread_points(stand_in(c), frame(node, at(c)), total);
+    }
+    for (int64_t s = 0; s < proxies_; ++s)
+      proxy_charges_[static_cast<size_t>(a * width_ + s)] = static_cast<T>(total[static_cast<size_t>(s)]);
+  }
+
+  void spread_points(const radial::Sources<T>& from, const Frame<T, M>& f, std::vector<double>& total) const {
+    const T still[M] = {};
+    T lanes[M * kLanes], charges[kLanes];
+    std::vector<T> sums(static_cast<size_t>(proxies_ * kLanes));
+    for (int64_t run = 0; run < from.count; run += kSpreadRun) {
+      std::fill(sums.begin(), sums.end(), T(0));
+      const int64_t end = std::min(from.count, run + kSpreadRun);
+      for (int64_t i = run; i < end; i += kLanes) {
+        const int64_t count = std::min(end - i, kLanes);
+        radial::load_lanes(from.coordinates, from.stride, M, i, still, lanes);
+        for (int64_t l = 0; l < kLanes; ++l) charges[l] = l < count ? from.charges[i + l] : T(0);
+        for (int64_t l = count; l < kLanes; ++l) {  // inside the box: far outside, 0 times a basis is not 0
+          for (int k = 0; k < M; ++k) lanes[k * kLanes + l] = lanes[k * kLanes];
+        }
+        field::spread<T, M>(lanes, charges, &f, &chebyshev_, sums.data());
+      }
+      for (int64_t s = 0; s < proxies_; ++s) {
+        T sum = T(0);
+        for (int64_t l = 0; l < kLanes; ++l) sum += sums[static_cast<size_t>(s * kLanes + l)];
+        total[static_cast<size_t>(s)] += static_cast<double>(sum);
+      }
+    }
+  }
+
+  // ---- downward
+
+  bool close_and_smooth(double square, double radii) const {
+    return (rules_.softening > 0.0 &&
+            square + rules_.softening * rules_.softening >=
+                rules_.separation * rules_.separation * radii * radii &&
+            radii <= rules_.grain) ||
+           std::sqrt(square) + radii <= params_.floor;
+  }
+
+  bool may_interpolate(double square, double radii) const {
+    if (close_and_smooth(square, radii)) return true;
+    return square >= rules_.separation * rules_.separation * radii * radii &&
+           radii <= rules_.grain + rules_.grain_slope * (std::sqrt(square) - radii);
+  }
+
+  // A block of targets that collects forces and potentials, lanes of kLanes.
+  struct Block {
+    radial::Sources<T> targets;
+    std::vector<double> felt;
+
+    explicit Block(const radial::Sources<T>& of)
+        : targets(of), felt(static_cast<size_t>((of.count + kLanes - 1) / kLanes * kLanes * (M + 1)), 0.0) {}
+  };
+
+  // Lets sources, seen from `shift` away, act on a block.
+  void act(Block& block, const radial::Sources<T>& sources, const T* shift, bool same) const {
+    T lanes[M * kLanes];
+    for (int64_t i = 0; i < block.targets.count; i += kLanes) {
+      radial::load_lanes(block.targets.coordinates, block.targets.stride, M, i, shift, lanes);
+      loop_(lanes, &sources, M, same ? i : radial::kNoSelf, &params_, block.felt.data() + i * (M + 1));
+    }
+  }
+
+  // Adds the field held at the proxies of `box` (by side, width_ apart) to a block of `seen`.
+  void interpolate(const std::vector<T>& held, const Node& box, const Node& seen, Block& block) const {
+    const Frame<T, M> f = frame(box, seen);
+    const T still[M] = {};
+    T lanes[M * kLanes];
+    for (int64_t i = 0; i < block.targets.count; i += kLanes) {
+      radial::load_lanes(block.targets.coordinates, block.targets.stride, M, i, still, lanes);
+      field::gather<T, M>(lanes, &f, &chebyshev_, held.data(), width_, block.felt.data() + i * (M + 1));
+    }
+  }
+
+  std::vector<T> hold(const Block& block) const {
+    std::vector<T> held(static_cast<size_t>((M + 1) * width_), T(0));
+    for (int64_t s = 0; s < proxies_; ++s) {
+      const double* felt = block.felt.data() + s / kLanes * kLanes * (M + 1) + s % kLanes;
+      for (int k = 0; k <= M; ++k)
+        held[static_cast<size_t>(k * width_ + s)] = static_cast<T>(felt[k * kLanes]);
+    }
+    return held;
+  }
+
+  // Lets a target box meet its sources and hands the rest to its children: to `open` when given, else at
+  // once.
+  void descend(const Task& task, const Sink& sink, std::vector<Task>* open) const {
+    const Node& node = at(task.node);
+    Block far(stand_in(task.node));
+    if (task.parent >= 0) interpolate(task.held, at(task.parent), node, far);
+    std::vector<int64_t> later, near;
+    bool felt_itself = false;
+    std::vector<int64_t> stack(task.sources.rbegin(), task.sources.rend());
+    while (!stack.empty()) {
+      const int64_t s = stack.back();
+      stack.pop_back();
+      meet(task.node, s, far, felt_itself, stack, later, near);
+    }
+    if (node.left < 0) {
+      finish(task.node, far, near, felt_itself, sink);
+      return;
+    }
+    const std::vector<T> held = hold(far);
+    for (int64_t c = node.left; c < node.left + 2; ++c) {
+      Task child{c, later, held, task.node};
+      if (open != nullptr) {
+        open->push_back(std::move(child));
+      } else {
+        descend(child, sink, nullptr);
+      }
+    }
+  }
+
+  void meet(int64_t a, int64_t s, Block& far, bool& felt_itself, std::vector<int64_t>& stack,
+            std::vector<int64_t>& later, std::vector<int64_t>& near) const {
+    const Node &target = at(a), &source = at(s);
+    T shift[M];
+    double square = 0.0;
+    for (int k = 0; k < M; ++k) {
+      const double difference = source.center[k] - target.center[k];
+      shift[k] = static_cast<T>(difference);
+      square += difference * difference;
+    }
+    const double radii = target.radius + source.radius;
+    if (std::sqrt(square) - radii > rules_.reach) return;
+    const bool whole = a == s ? target.smooth && !target.direct : may_interpolate(square, radii);
+    if (whole) {
+      act(far, stand_in(s), shift, false);
+      felt_itself = felt_itself || a == s;
+    } else if (target.left < 0 && source.left < 0) {
+      near.push_back(s);
+    } else if (a == s || (target.radius == source.radius && target.left >= 0 && source.left >= 0)) {
+      later.push_back(source.left);
+      later.push_back(source.left + 1);
+    } else if (source.left >= 0 && (target.left < 0 || source.radius > target.radius)) {
+      stack.push_back(source.left + 1);
+      stack.push_back(source.left);
+    } else {
+      later.push_back(s);
+    }
+  }
+
+  // Brings a leaf's field to its points, adds the boxes next to it point by point, and writes its rows.
+  void finish(int64_t a, Block& far, const std::vector<int64_t>& near, bool felt_itself,
+              const Sink& sink) const {
+    const Node& node = at(a);
+    Block own(points_of(node));
+    if (node.direct) {
+      own.felt.swap(far.felt);
+    } else {
+      interpolate(hold(far), node, node, own);
+    }
+    for (const int64_t s : near) {
+      T shift[M];
+      for (int k = 0; k < M; ++k) shift[k] = static_cast<T>(at(s).center[k] - node.center[k]);
+      act(own, points_of(at(s)), shift, s == a);
+    }
+    const double itself = felt_itself ? value_at_zero() : 0.0;
+    for (int64_t i = node.begin; i < node.end; ++i) {
+      const int64_t row = order_[static_cast<size_t>(i)], j = i - node.begin;
+      const double* felt = own.felt.data() + j / kLanes * kLanes * (M + 1) + j % kLanes;
+      for (int k = 0; k < M; ++k) sink.forces[row * M + k] = static_cast<T>(felt[k * kLanes]);
+      sink.potentials[row] =
+          static_cast<T>(felt[M * kLanes] - itself * static_cast<double>(charges_[static_cast<size_t>(i)]));
+    }
+  }
+
+  double value_at_zero() const {
+    const T lanes[M * kLanes] = {}, origin[M] = {}, one = T(1);
+    double out[(M + 1) * kLanes] = {};
+    const radial::Sources<T> source{origin, 1, &one, 1};
+    loop_(lanes, &source, M, radial::kNoSelf, &params_, out);
+    return out[M * kLanes];
+  }
+
+  static constexpr int kMaxDepth = 400;
+  static constexpr int64_t kSpreadRun = 1024;
+  static constexpr double kSmallestHalf = 1e-30;
+
+  int64_t n_;
+  int threads_;
+  FieldRules rules_;
+  DistortionParams params_;
+  radial::Loop<T> loop_;
+  Chebyshev chebyshev_;
+  int64_t proxies_ = 1, width_ = kLanes;
+  std::vector<Node> nodes_;
+  std::vector<int64_t> level_;  // the first node of each depth
+  std::vector<int32_t> order_, spare_order_;
+  std::vector<T> points_, spare_points_;  // n x M, in the order of the tree, while it is built
+  std::vector<T> local_, charges_;        // M x n and n, in the order of the tree
+  std::vector<T> proxy_points_, proxy_charges_;
+};
+
+}  // namespace winkel

@@ -1,0 +1,225 @@
+// Sums of a radial kernel over all other points: potentials sum_j q_j k(d_ij) and forces
+// sum_j q_j (k'(d_ij) / d_ij) (y_i - y_j). A kernel is a policy that turns a squared distance into the value
+// k(d) and the pull k'(d) / d; the repulsive penalties of minimum-distortion embedding are used as they are,
+// with their smooth continuation below the floor. One loop lets many sources act on sixteen targets; the
+// exact sum and the tree of field.hpp are both made of it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "distortion.hpp"
+#include "parallel.hpp"
+#include "vecmath.hpp"
+
+namespace winkel {
+
+namespace radial {
+
+template <class T>
+struct Effect {
+  T value, pull;
+};
+
+// A distortion policy, continued below the floor by the parabola with its value and slope.
+template <class F>
+struct Of {
+  template <class T>
+  static WINKEL_INLINE Effect<T> at(T square, T first, T floor2) {
+    const T s = vecmath::larger(square, floor2);
+    const auto f = F::at(distortion::Pair<T>{std::sqrt(s), s, T(0), first, T(0)});
+    const T pull = f.lift / s;
+    return {f.value + T(0.5) * pull * (vecmath::smaller(square, floor2) - floor2), pull};
+  }
+};
+
+// (1 + d^2)^-a; smooth at zero, so it needs no floor.
+struct Cauchy1 {
+  template <class T>
+  static WINKEL_INLINE Effect<T> at(T square, T, T) {
+    const T u = T(1) / (T(1) + square);
+    return {u, T(-2) * u * u};
+  }
+};
+struct Cauchy2 {
+  template <class T>
+  static WINKEL_INLINE Effect<T> at(T square, T, T) {
+    const T u = T(1) / (T(1) + square);
+    return {u * u, T(-4) * u * u * u};
+  }
+};
+struct CauchyAny {
+  template <class T>
+  static WINKEL_INLINE Effect<T> at(T square, T first, T) {
+    const T t = T(1) + square;
+    const T value = vecmath::exp(-first * vecmath::log(t));
+    return {value, T(-2) * first * value / t};
+  }
+};
+
+// What sixteen targets feel of some sources. Targets lie coordinate by coordinate, kLanes apart; sources
+// `stride` apart. Source s is left out for target lane l when s == self + l.
+template <class T>
+struct Sources {
+  const T* coordinates;
+  int64_t stride;
+  const T* charges;
+  int64_t count;
+};
+
+constexpr int64_t kNoSelf = INT64_MIN / 2;
+constexpr int64_t kRun = 64;  // sources summed in the type of the data before they are added in double
+
+// The sides are written out, not looped over, since only then the loop over lanes becomes vector code.
+template <class F, class T, int M>
+WINKEL_CLONES void act(const T* __restrict targets, const Sources<T>* sources, int64_t, int64_t self,
+                       const DistortionParams* params, double* __restrict out) {
+  static_assert(M == 2 || M == 3);
+  const T first = T(params->first), floor2 = T(params->floor) * T(params->floor);
+  const T* __restrict x0 = sources->coordinates, * __restrict x1 = x0 + sources->stride;
+  const T* __restrict x2 = M == 3 ? x1 + sources->stride : x1;
+  const T* __restrict q = sources->charges;
+  for (int64_t begin = 0; begin < sources->count; begin += kRun) {
+    const int64_t end = begin + kRun < sources->count ? begin + kRun : sources->count;
+    T force0[kLanes] = {}, force1[kLanes] = {}, force2[kLanes] = {}, potential[kLanes] = {};
+    for (int64_t s = begin; s < end; ++s) {
+      const int32_t own = s - self >= 0 && s - self < kLanes ? static_cast<int32_t>(s - self) : -1;
+      const T a0 = x0[s], a1 = x1[s], a2 = x2[s], charge = q[s];
+      for (int32_t l = 0; l < kLanes; ++l) {
+        const T d0 = targets[l] - a0, d1 = targets[kLanes + l] - a1;
+        const T d2 = M == 3 ? targets[(M - 1) * kLanes + l] - a2 : T(0);
+        const Effect<T> e = F::at(M == 3 ? d0 * d0 + d1 * d1 + d2 * d2 : d0 * d0 + d1 * d1, first, floor2);
+        const T weight = l == own ? T(0) : charge;
+        const T pull = weight * e.pull;
+        potential[l] += weight * e.value;
+        force0[l] += pull * d0;
+        force1[l] += pull * d1;
+        if (M == 3) force2[l] += pull * d2;
+      }
+    }
+    for (int64_t l = 0; l < kLanes; ++l) {
+      out[l] += static_cast<double>(force0[l]);
+      out[kLanes + l] += static_cast<double>(force1[l]);
+      if (M == 3) out[(M - 1) * kLanes + l] += static_cast<double>(force2[l]);
+      out[M * kLanes + l] += static_cast<double>(potential[l]);
+    }
+  }
+}
+
+// The same for any number of components m.
+template <class F, class T>
+WINKEL_CLONES void act_any(const T* __restrict targets, const Sources<T>* sources, int64_t m, int64_t self,
+                           const DistortionParams* params, double* __restrict out) {
+  const T first = T(params->first), floor2 = T(params->floor) * T(params->floor);
+  const T* __restrict x = sources->coordinates;
+  for (int64_t s = 0; s < sources->count; ++s) {
+    T square[kLanes] = {}, pull[kLanes];
+    for (int64_t k = 0; k < m; ++k) {
+      for (int64_t l = 0; l < kLanes; ++l) {
+        const T diff = targets[k * kLanes + l] - x[k * sources->stride + s];
+        square[l] += diff * diff;
+      }
+    }
+    const int32_t own = s - self >= 0 && s - self < kLanes ? static_cast<int32_t>(s - self) : -1;
+    for (int32_t l = 0; l < kLanes; ++l) {
+      const Effect<T> e = F::at(square[l], first, floor2);
+      const T charge = l == own ? T(0) : sources->charges[s];
+      out[m * kLanes + l] += static_cast<double>(charge * e.value);
+      pull[l] = charge * e.pull;
+    }
+    for (int64_t k = 0; k < m; ++k) {
+      for (int64_t l = 0; l < kLanes; ++l) {
+        const T diff = targets[k * kLanes + l] - x[k * sources->stride + s];
+        out[k * kLanes + l] += static_cast<double>(pull[l] * diff);
+      }
+    }
+  }
+}
+
+// The loop of a kernel: out[k * kLanes + l] += force k of target l for k < m, and its potential for k = m.
+template <class T>
+using Loop = void (*)(const T*, const Sources<T>*, int64_t, int64_t, const DistortionParams*, double*);
+
+template <class F, class T>
+Loop<T> loop_of(int64_t m) {
+  if (m == 2) return act<F, T, 2>;
+  if (m == 3) return act<F, T, 3>;
+  return act_any<F, T>;
+}
+
+template <template <class> class F, class T>
+Loop<T> loop_with_exponent(int64_t m, double exponent) {
+  if (exponent == 1.0) return loop_of<Of<F<distortion::Power1>>, T>(m);
+  if (exponent == 2.0) return loop_of<Of<F<distortion::Power2>>, T>(m);
+  return loop_of<Of<F<distortion::AnyPower>>, T>(m);
+}
+
+// The loop for a kernel by its name, or nullptr.
+template <class T>
+Loop<T> loop(std::string_view name, int64_t m, double exponent) {
+  if (name == "cauchy") {
+    if (exponent == 1.0) return loop_of<Cauchy1, T>(m);
+    if (exponent == 2.0) return loop_of<Cauchy2, T>(m);
+    return loop_of<CauchyAny, T>(m);
+  }
+  if (name == "log") return loop_with_exponent<distortion::Log, T>(m, exponent);
+  if (name == "inv_power") return loop_with_exponent<distortion::InvPower, T>(m, exponent);
+  if (name == "log_ratio") return loop_with_exponent<distortion::LogRatio, T>(m, exponent);
+  if (name == "log1p") return loop_with_exponent<distortion::Log1p, T>(m, exponent);
+  return nullptr;
+}
+
+// Copies kLanes targets from `first` on, moved by -shift. Whoever stores coordinates leaves kLanes spare
+// places behind them, so that the lanes past the last target hold numbers, whose results nobody reads.
+template <class T>
+WINKEL_INLINE void load_lanes(const T* coordinates, int64_t stride, int64_t m, int64_t first, const T* shift,
+                              T* __restrict lanes) {
+  for (int64_t k = 0; k < m; ++k) {
+    const T* from = coordinates + k * stride + first;
+    const T by = shift[k];
+    for (int64_t l = 0; l < kLanes; ++l) lanes[k * kLanes + l] = from[l] - by;
+  }
+}
+
+// Exact potentials (rows) and forces (rows x m) at the points named in `rows` (all when null), of all n
+// points of Y (n x m).
+template <class T>
+void exact_sums(Loop<T> act_on, const DistortionParams& params, const T* Y, const T* charges, int64_t n,
+                int64_t m, const int64_t* rows, int64_t n_rows, int threads, T* potentials, T* forces) {
+  std::vector<T> x(static_cast<size_t>(n * m + kLanes));
+  parallel_blocks(n, 4096, threads, [&](int64_t lo, int64_t hi) {
+    for (int64_t i = lo; i < hi; ++i) {
+      for (int64_t k = 0; k < m; ++k) x[static_cast<size_t>(k * n + i)] = Y[i * m + k];
+    }
+  });
+  parallel_blocks(n_rows, kLanes, threads, [&](int64_t lo, int64_t hi) {
+    std::vector<T> lanes(static_cast<size_t>(m * kLanes));
+    std::vector<double> out(static_cast<size_t>((m + 1) * kLanes), 0.0);
+    const std::vector<T> still(static_cast<size_t>(m), T(0));
+    const Sources<T> all{x.data(), n, charges, n};
+    if (rows == nullptr) {
+      load_lanes(x.data(), n, m, lo, still.data(), lanes.data());
+      act_on(lanes.data(), &all, m, lo, &params, out.data());
+    } else {
+      for (int64_t r = lo; r < hi;
+           ++r) {  // a row at a time in the first lane, since its own place is its own
+        std::vector<double> one(static_cast<size_t>((m + 1) * kLanes), 0.0);
+        load_lanes(x.data(), n, m, rows[r], still.data(), lanes.data());
+        act_on(lanes.data(), &all, m, rows[r], &params, one.data());
+        for (int64_t k = 0; k <= m; ++k)
+          out[static_cast<size_t>(k * kLanes + r - lo)] = one[static_cast<size_t>(k * kLanes)];
+      }
+    }
+    for (int64_t i = lo; i < hi; ++i) {
+      for (int64_t k = 0; k < m; ++k)
+        forces[i * m + k] = static_cast<T>(out[static_cast<size_t>(k * kLanes + i - lo)]);
+      potentials[i] = static_cast<T>(out[static_cast<size_t>(m * kLanes + i - lo)]);
+    }
+  });
+}
+
+}  // namespace radial
+
+}  // namespace winkel

@@ -1,0 +1,133 @@
+"""The field against its exact oracle: kernels × shapes of maps × dimensions × dtypes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winkel import _core
+from winkel.problem.field import Field, Kernel
+
+N = 3000
+KERNELS = [
+    Kernel("cauchy"),
+    Kernel("cauchy", 2.0),
+    Kernel("cauchy", 0.7),
+    Kernel("log"),
+    Kernel("log", 2.0),
+    Kernel("inv_power"),
+    Kernel("inv_power", 3.0),
+    Kernel("log_ratio", 2.0),
+    Kernel("log1p", 1.5),
+]
+
+
+def normal(n, m, stream):
+    return _core.random_normal(11, stream, 0, n * m).reshape(n, m)
+
+
+def uniform(n, m, stream):
+    return _core.random_uniform(11, stream, 0, n * m).reshape(n, m)
+
+
+def clusters(m):
+    """Sixty clusters over an extent of 100, whose densities differ by more than 1000 times."""
+    of = _core.random_integers(11, 0, 0, N, 60)
+    return 100 * uniform(60, m, 1)[of] + normal(N, m, 2) * (10 ** (2.2 * uniform(60, 1, 3) - 1.5))[of]
+
+
+def ring(m):
+    angle = 2 * np.pi * uniform(N, 1, 4)
+    flat = 30 * np.hstack([np.cos(angle), np.sin(angle)])
+    return np.hstack([flat, np.zeros((N, m - 2))]) + 0.1 * normal(N, m, 5)
+
+
+def line(m):
+    return np.hstack([100 * uniform(N, 1, 6), np.zeros((N, m - 1))])
+
+
+def outlier(m):
+    Y = normal(N, m, 7)
+    Y[0] = 1e4
+    return Y
+
+
+def clumps(m):
+    return 5 * normal(50, m, 8)[_core.random_integers(11, 9, 0, N, 50)]
+
+
+MAPS = {
+    "blob": lambda m: 10 * normal(N, m, 10),
+    "clusters": clusters,
+    "ring": ring,
+    "line": line,
+    "even": lambda m: 100 * uniform(N, m, 12),
+    "outlier": outlier,
+    "clumps": clumps,
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("shape", MAPS)
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_error_is_within_the_tolerance(kernel, shape, m, dtype):
+    error = Field(kernel, m).error(MAPS[shape](m).astype(dtype), n_rows=400)
+    assert error.n_rows == 400
+    assert error.forces <= 1e-3
+    assert error.potentials <= 1e-3
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-5])
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("shape", MAPS)
+@pytest.mark.parametrize("kernel", [Kernel("cauchy"), Kernel("log")], ids=str)
+def test_other_tolerances_hold_too(kernel, shape, m, tolerance):
+    error = Field(kernel, m, tolerance=tolerance).error(MAPS[shape](m), n_rows=200)
+    assert error.forces <= tolerance
+
+
+@pytest.mark.parametrize("shape", MAPS)
+@pytest.mark.parametrize("kernel", [Kernel("cauchy"), Kernel("log")], ids=str)
+def test_charges_of_both_signs(kernel, shape):
+    Y, charges = MAPS[shape](2), normal(N, 1, 13)[:, 0]
+    found, exact = Field(kernel).evaluate(Y, charges), Field(kernel).exact(Y, charges)
+    # Charges cancel, so errors are measured against the forces of their absolute values.
+    scale = np.linalg.norm(Field(kernel).exact(Y, np.abs(charges)).forces)
+    assert np.linalg.norm(found.forces - exact.forces) <= 1e-3 * scale
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("shape", MAPS)
+def test_same_bytes_for_any_number_of_threads(shape, m, dtype):
+    Y = MAPS[shape](m).astype(dtype)
+    for call in ("evaluate", "exact"):
+        sums = [getattr(Field(Kernel("log"), m, n_jobs=jobs), call)(Y) for jobs in (1, 2, 3)]
+        for other in sums[1:]:
+            np.testing.assert_array_equal(other.forces, sums[0].forces)
+            np.testing.assert_array_equal(other.potentials, sums[0].potentials)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("shape", MAPS)
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_forces_cancel(kernel, shape, m):
+    # A pair of boxes is treated alike from both sides, so Newton's third law holds to rounding in the field as well.
+    Y = MAPS[shape](m)
+    for sums in (Field(kernel, m).exact(Y), Field(kernel, m).evaluate(Y)):
+        assert np.abs(sums.forces.sum(axis=0)).max() <= 1e-9 * np.abs(sums.forces).sum()
+
+
+@pytest.mark.parametrize("shape", MAPS)
+@given(angle=st.floats(0.0, 6.3), shift=st.floats(-100.0, 100.0))
+@settings(max_examples=4, deadline=None)
+def test_turning_and_moving_the_map_turns_the_forces(shape, angle, shift):
+    Y, field = MAPS[shape](2), Field(Kernel("log_ratio", 2.0))
+    c, s = np.cos(angle), np.sin(angle)
+    turn = np.array([[c, -s], [s, c]])
+    plain, moved = field.evaluate(Y), field.evaluate(Y @ turn.T + shift)
+    difference = np.linalg.norm(plain.forces @ turn.T - moved.forces)
+    # Coordinates of the outlier (1e4) round to about 1e-12, which the force of the closest pair feels.
+    assert difference <= 2e-3 * np.linalg.norm(plain.forces)
+    assert moved.total == pytest.approx(plain.total, rel=1e-3)
