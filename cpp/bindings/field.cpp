@@ -32,8 +32,9 @@ Sums<T> exact(const std::string& kernel, double exponent, double floor, Mat<cons
   const radial::Loop<T> loop = checked_loop<T>(kernel, exponent, Y, charges);
   const size_t n = Y.shape(0), m = Y.shape(1), count = rows ? rows->shape(0) : n;
   for (size_t r = 0; rows && r < count; ++r) {
-    if (rows->data()[r] < 0 || static_cast<size_t>(rows->data()[r]) >= n)
-      throw std::invalid_argument("rows hold a point out of range");
+    const int64_t row = rows->data()[r], least = r > 0 ? rows->data()[r - 1] + 1 : 0;
+    if (row < least || static_cast<size_t>(row) >= n)
+      throw std::invalid_argument("rows must be strictly ascending and name points");
   }
   auto [potentials, phi] = new_array<Out1<T>, T>({count});
   auto [forces, force] = new_array<Out2<T>, T>({count, m});

@@ -180,7 +180,8 @@ class FieldTree {
  private:
   struct Node {
     int64_t begin = 0, end = 0;
-    int64_t left = -1;  // its children are left and left + 1
+    int64_t left = -1;  // its children are left and left + 1, behind it
+    int depth = 0;
     double center[M] = {}, half[M] = {}, radius = 0.0;
     bool smooth = false;  // so small that the kernel is smooth on it, points that meet included
     bool direct = false;  // has no more points than proxies, and is seen as its points
@@ -214,37 +215,59 @@ class FieldTree {
     });
     spare_order_.resize(order_.size());
     spare_points_.resize(points_.size());
-    nodes_.reserve(static_cast<size_t>(n_ / 8 + 16));
+    // The top of the tree by one thread, then each branch by its own: few waits, also on a busy machine.
+    std::vector<int64_t> roots;
     nodes_.emplace_back();
     nodes_[0].end = n_;
-    level_.push_back(0);
-    for (int depth = 0; depth < kMaxDepth; ++depth) {
-      const int64_t lo = level_.back(), hi = static_cast<int64_t>(nodes_.size());
-      if (lo == hi) break;
-      std::vector<int64_t> middle(static_cast<size_t>(hi - lo), -1);
-      const bool last = depth + 1 == kMaxDepth;
-      parallel_blocks(hi - lo, hi - lo > 64 ? 8 : 1, threads_, [&](int64_t a, int64_t b) {
-        for (int64_t i = a; i < b; ++i)
-          middle[static_cast<size_t>(i)] = divide(nodes_[static_cast<size_t>(lo + i)], last);
-      });
-      level_.push_back(hi);
-      for (int64_t i = lo; i < hi; ++i) {
-        const int64_t m = middle[static_cast<size_t>(i - lo)];
-        if (m < 0) continue;
-        Node left, right;
-        left.begin = at(i).begin, left.end = right.begin = m, right.end = at(i).end;
-        nodes_[static_cast<size_t>(i)].left = static_cast<int64_t>(nodes_.size());
-        nodes_.push_back(left);
-        nodes_.push_back(right);
-      }
-    }
+    grow(nodes_, std::max<int64_t>(n_ / 32, 2048), &roots);
+    top_ = static_cast<int64_t>(nodes_.size());
+    std::vector<std::vector<Node>> branches(roots.size());
+    parallel_blocks(static_cast<int64_t>(roots.size()), 1, threads_, [&](int64_t r, int64_t) {
+      auto& branch = branches[static_cast<size_t>(r)];
+      branch.push_back(at(roots[static_cast<size_t>(r)]));
+      grow(branch, 0, nullptr);
+    });
+    for (size_t r = 0; r < roots.size(); ++r) attach(roots[r], branches[r]);
     spare_order_ = {};
     spare_points_ = {};
   }
 
+  // Divides the first node and all below it; nodes with at most `enough` points are left and put in `roots`.
+  void grow(std::vector<Node>& nodes, int64_t enough, std::vector<int64_t>* roots) {
+    for (size_t i = 0; i < nodes.size(); ++i) {  // grows while it is read
+      if (roots != nullptr && nodes[i].end - nodes[i].begin <= enough) {
+        roots->push_back(static_cast<int64_t>(i));
+        continue;
+      }
+      const int64_t middle = divide(nodes[i]);
+      if (middle < 0) continue;
+      Node left, right;
+      left.depth = right.depth = nodes[i].depth + 1;
+      left.begin = nodes[i].begin, left.end = right.begin = middle, right.end = nodes[i].end;
+      nodes[i].left = static_cast<int64_t>(nodes.size());
+      nodes.push_back(left);
+      nodes.push_back(right);
+    }
+  }
+
+  // Puts a branch, whose first node stands for `root`, behind the nodes so far.
+  void attach(int64_t root, const std::vector<Node>& branch) {
+    const int64_t shift = static_cast<int64_t>(nodes_.size()) - 1;
+    branch_begin_.push_back(shift + 1);
+    for (size_t i = 0; i < branch.size(); ++i) {
+      Node node = branch[i];
+      if (node.left >= 0) node.left += shift;
+      if (i == 0) {
+        nodes_[static_cast<size_t>(root)] = node;
+      } else {
+        nodes_.push_back(node);
+      }
+    }
+  }
+
   // Fits the box; parts the points at the middle of its longest side and gives where the second part begins,
   // or -1 when the box is not divided.
-  int64_t divide(Node& node, bool last) {
+  int64_t divide(Node& node) {
     const T* x = points_.data();
     T low[M], high[M];
     for (int k = 0; k < M; ++k) low[k] = high[k] = x[node.begin * M + k];
@@ -266,7 +289,7 @@ class FieldTree {
     const int64_t count = node.end - node.begin;
     node.smooth = close_and_smooth(0.0, 2.0 * node.radius);
     node.direct = count <= proxies_;
-    if (last || count <= rules_.leaf || node.smooth || node.radius == 0.0) return -1;
+    if (node.depth == kMaxDepth || count <= rules_.leaf || node.smooth || node.radius == 0.0) return -1;
     return part(node, longest);
   }
 
@@ -335,14 +358,19 @@ class FieldTree {
   void collect_charges() {
     proxy_points_.resize(nodes_.size() * static_cast<size_t>(M * width_));
     proxy_charges_.resize(nodes_.size() * static_cast<size_t>(width_));
-    for (size_t d = level_.size(); d-- > 0;) {
-      const int64_t lo = level_[d];
-      const int64_t hi = d + 1 < level_.size() ? level_[d + 1] : static_cast<int64_t>(nodes_.size());
-      parallel_blocks(hi - lo, 8, threads_, [&](int64_t a, int64_t b) {
-        for (int64_t i = lo + a; i < lo + b; ++i) {
-          if (!at(i).direct) collect(i);
-        }
-      });
+    // Children lie behind their parents: the branches from their ends, then the top.
+    const int64_t branches = static_cast<int64_t>(branch_begin_.size());
+    parallel_blocks(branches, 1, threads_, [&](int64_t r, int64_t) {
+      const int64_t end =
+          r + 1 < branches ? branch_begin_[static_cast<size_t>(r + 1)] : static_cast<int64_t>(nodes_.size());
+      collect_back_to(branch_begin_[static_cast<size_t>(r)], end);
+    });
+    collect_back_to(0, top_);
+  }
+
+  void collect_back_to(int64_t begin, int64_t end) {
+    for (int64_t a = end; a-- > begin;) {
+      if (!at(a).direct) collect(a);
     }
   }
 
@@ -547,7 +575,8 @@ class FieldTree {
   Chebyshev chebyshev_;
   int64_t proxies_ = 1, width_ = kLanes;
   std::vector<Node> nodes_;
-  std::vector<int64_t> level_;  // the first node of each depth
+  int64_t top_ = 0;                    // nodes above the branches, their roots included
+  std::vector<int64_t> branch_begin_;  // the first node of each branch below its root
   std::vector<int32_t> order_, spare_order_;
   std::vector<T> points_, spare_points_;  // n x M, in the order of the tree, while it is built
   std::vector<T> local_, charges_;        // M x n and n, in the order of the tree

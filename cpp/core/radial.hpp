@@ -183,10 +183,31 @@ WINKEL_INLINE void load_lanes(const T* coordinates, int64_t stride, int64_t m, i
   }
 }
 
-// Exact potentials (rows) and forces (rows x m) at the points named in `rows` (all when null), of all n
-// points of Y (n x m).
+// Lets all n points act on up to kLanes of them, named by `rows` in ascending order: the stretches between
+// the rows act on all lanes, and each row on all lanes but its own.
 template <class T>
-void exact_sums(Loop<T> act_on, const DistortionParams& params, const T* Y, const T* charges, int64_t n,
+void act_on_rows(Loop<T> loop, const DistortionParams& params, const Sources<T>& all, int64_t m,
+                 const int64_t* rows, int64_t count, T* lanes, double* out) {
+  for (int64_t l = 0; l < kLanes; ++l) {
+    for (int64_t k = 0; k < m; ++k)
+      lanes[k * kLanes + l] = all.coordinates[k * all.stride + rows[l < count ? l : 0]];
+  }
+  int64_t next = 0;
+  for (int64_t r = 0; r <= count; ++r) {
+    const int64_t end = r < count ? rows[r] : all.count;
+    const Sources<T> stretch{all.coordinates + next, all.stride, all.charges + next, end - next};
+    loop(lanes, &stretch, m, kNoSelf, &params, out);
+    if (r == count) break;
+    const Sources<T> row{all.coordinates + end, all.stride, all.charges + end, 1};
+    loop(lanes, &row, m, -r, &params, out);
+    next = end + 1;
+  }
+}
+
+// Exact potentials (rows) and forces (rows x m) of all n points of Y (n x m), at the points named in `rows`,
+// strictly ascending, or at all points when it is null.
+template <class T>
+void exact_sums(Loop<T> loop, const DistortionParams& params, const T* Y, const T* charges, int64_t n,
                 int64_t m, const int64_t* rows, int64_t n_rows, int threads, T* potentials, T* forces) {
   std::vector<T> x(static_cast<size_t>(n * m + kLanes));
   parallel_blocks(n, 4096, threads, [&](int64_t lo, int64_t hi) {
@@ -194,23 +215,16 @@ void exact_sums(Loop<T> act_on, const DistortionParams& params, const T* Y, cons
       for (int64_t k = 0; k < m; ++k) x[static_cast<size_t>(k * n + i)] = Y[i * m + k];
     }
   });
+  const Sources<T> all{x.data(), n, charges, n};
+  const std::vector<T> still(static_cast<size_t>(m), T(0));
   parallel_blocks(n_rows, kLanes, threads, [&](int64_t lo, int64_t hi) {
     std::vector<T> lanes(static_cast<size_t>(m * kLanes));
     std::vector<double> out(static_cast<size_t>((m + 1) * kLanes), 0.0);
-    const std::vector<T> still(static_cast<size_t>(m), T(0));
-    const Sources<T> all{x.data(), n, charges, n};
     if (rows == nullptr) {
       load_lanes(x.data(), n, m, lo, still.data(), lanes.data());
-      act_on(lanes.data(), &all, m, lo, &params, out.data());
+      loop(lanes.data(), &all, m, lo, &params, out.data());
     } else {
-      for (int64_t r = lo; r < hi;
-           ++r) {  // a row at a time in the first lane, since its own place is its own
-        std::vector<double> one(static_cast<size_t>((m + 1) * kLanes), 0.0);
-        load_lanes(x.data(), n, m, rows[r], still.data(), lanes.data());
-        act_on(lanes.data(), &all, m, rows[r], &params, one.data());
-        for (int64_t k = 0; k <= m; ++k)
-          out[static_cast<size_t>(k * kLanes + r - lo)] = one[static_cast<size_t>(k * kLanes)];
-      }
+      act_on_rows(loop, params, all, m, rows + lo, hi - lo, lanes.data(), out.data());
     }
     for (int64_t i = lo; i < hi; ++i) {
       for (int64_t k = 0; k < m; ++k)

@@ -78,6 +78,18 @@ def test_error_is_within_the_tolerance(kernel, shape, m, dtype):
     assert error.potentials <= 1e-3
 
 
+@pytest.mark.parametrize("shape", MAPS)
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_reported_error_and_whole_error_are_within_the_tolerance(kernel, shape):
+    Y, field = MAPS[shape](2), Field(kernel)
+    sums = field.evaluate(Y)
+    exact = field.exact(Y).forces
+    whole = np.linalg.norm(sums.forces - exact) / np.linalg.norm(exact)
+    assert 0.0 < sums.error <= 1e-3
+    assert whole <= 1e-3
+    assert field.exact(Y).error == 0.0
+
+
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-5])
 @pytest.mark.parametrize("m", [2, 3])
 @pytest.mark.parametrize("shape", MAPS)
