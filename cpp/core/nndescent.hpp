@@ -50,7 +50,7 @@ class NeighborDescent {
   // taken on the way would depend on their order, and so on the threads.)
   int64_t round(int threads) {
     sample_candidates(threads);
-    parallel_blocks(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
+    parallel_regions(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
       Joiner joiner(x_);
       std::vector<int32_t> ids(static_cast<size_t>(2 * new_.width()));
       for (int64_t i = lo; i < hi; ++i) {
@@ -92,7 +92,7 @@ class NeighborDescent {
   }
 
   void join_leaves(int threads) {
-    parallel_blocks(static_cast<int64_t>(tree_.leaves.size()) - 1, 1, threads, [&](int64_t leaf, int64_t) {
+    parallel_regions(static_cast<int64_t>(tree_.leaves.size()) - 1, 1, threads, [&](int64_t leaf, int64_t) {
       const int64_t lo = tree_.leaves[static_cast<size_t>(leaf)],
                     hi = tree_.leaves[static_cast<size_t>(leaf) + 1];
       const int size = static_cast<int>(hi - lo);
@@ -107,7 +107,7 @@ class NeighborDescent {
     new_.clear();
     old_.clear();
     const uint64_t salt = mix64(seed_ + 0x9E3779B97F4A7C15ull * ++n_rounds_);
-    parallel_blocks(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
+    parallel_regions(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
       for (int64_t i = lo; i < hi; ++i) {
         const int64_t* keys = lists_.row(i);
         for (int s = 0; s < lists_.width() && keys[s] != BoundedLists::kEmpty; ++s) {
@@ -119,7 +119,7 @@ class NeighborDescent {
         }
       }
     });
-    parallel_blocks(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
+    parallel_regions(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
       for (int64_t i = lo; i < hi; ++i) {
         int64_t* keys = lists_.row(i);
         for (int s = 0; s < lists_.width() && keys[s] != BoundedLists::kEmpty; ++s) {

@@ -37,6 +37,17 @@ void parallel_blocks(int64_t n, int64_t block, int threads, const Body& body) {
   (void)threads;
 }
 
+// The same for work that touches its neighbourhood: blocks are dealt so that threads work far from each
+// other.
+template <class Body>
+void parallel_regions(int64_t n, int64_t block, int threads, const Body& body) {
+  const int64_t count = (n + block - 1) / block, region = (count + threads - 1) / threads;
+  parallel_blocks(region * threads, 1, threads, [&](int64_t turn, int64_t) {
+    const int64_t b = turn % threads * region + turn / threads;
+    if (b < count) body(b * block, std::min(n, (b + 1) * block));
+  });
+}
+
 // Sum over blocks of body(begin, end), added in block order.
 template <class T, class Body>
 T parallel_total(int64_t n, int64_t block, int threads, const Body& body) {
