@@ -29,9 +29,8 @@ struct Of {
   template <class T>
   static WINKEL_INLINE Effect<T> at(T square, T first, T floor2) {
     const T s = vecmath::larger(square, floor2);
-    const auto f = F::at(distortion::Pair<T>{std::sqrt(s), s, T(0), first, T(0)});
-    const T pull = f.lift / s;
-    return {f.value + T(0.5) * pull * (vecmath::smaller(square, floor2) - floor2), pull};
+    const auto f = distortion::pull(F::at(distortion::Pair<T>{std::sqrt(s), s, T(0), first, T(0)}), s);
+    return {f.value + T(0.5) * f.factor * (vecmath::smaller(square, floor2) - floor2), f.factor};
   }
 };
 

@@ -29,6 +29,7 @@ from ..methods.recipes import (
     preserve_distances,
     preserve_neighbors,
     principal_start,
+    repulsion_of_a_row,
     spectral_start,
 )
 from ..problem import Anchored, Centered, Constraint, Problem, Standardized
@@ -51,10 +52,12 @@ class MDE(Embedder):
     preserve : "neighbors" (who is near whom), or "distances" (how far apart all are).
     n_neighbors, metric : the neighbour graph, as in `winkel.graph.knn`; metric="precomputed" takes distances. X may also be
         a `winkel.Graph`, whose edges are then the similar pairs (or the roads, with preserve="distances").
-    attractive, repulsive : penalties for similar and dissimilar pairs, by name ("log1p" is Log1p(exponent=1.25)) or as
+    attractive, repulsive : penalties for similar and dissimilar pairs, by name ("log1p" is Log1p(exponent=1.3)) or as
         `winkel.penalties`; repulsive=None has
         no dissimilar pairs (then use constraint="standardized").
     repulsive_fraction : dissimilar pairs drawn for each similar one.
+    repulsive_pairs : "sampled", or "all": the same total repulsion shared by all pairs, without the noise of sampling; in
+        two and three dimensions by a field, in others by the exact sum.
     loss, max_distances : for preserve="distances": a name of `winkel.losses` or what makes one, and the most pairs to use.
     constraint : "centered", "standardized", or a `winkel.Constraint`.
     anchors : (indices, positions): rows that are to stay in given places.
@@ -76,7 +79,7 @@ class MDE(Embedder):
     """
 
     _rows: Any  # the fitted rows, or None where the map was made from something else
-    _repulsion: float  # mean number of dissimilar pairs of a row
+    _repulsion: float  # mean repulsive weight of a row
     _fitted = ("n_features_in_", "feature_names_in_", "_rows", "_repulsion")
 
     def __init__(
@@ -89,6 +92,7 @@ class MDE(Embedder):
         attractive: str | type[Distortion] | Distortion = "log1p",
         repulsive: str | type[Distortion] | Distortion | None = "log",
         repulsive_fraction: float = 1.0,
+        repulsive_pairs: str = "sampled",
         loss: str | Callable[[FloatArray], Distortion] = "absolute",
         max_distances: int = MAX_DISTANCES,
         constraint: str | Constraint = "centered",
@@ -112,6 +116,7 @@ class MDE(Embedder):
         self.attractive = attractive
         self.repulsive = repulsive
         self.repulsive_fraction = repulsive_fraction
+        self.repulsive_pairs = repulsive_pairs
         self.loss = loss
         self.max_distances = max_distances
         self.constraint = constraint
@@ -139,7 +144,7 @@ class MDE(Embedder):
         self._rows = data if self._has_rows(X) else None
         self._repulsion = 0.0
         if self.preserve == "neighbors" and graph is not None:
-            self._repulsion = 2 * (problem.n_pairs - graph.n_edges) / graph.n
+            self._repulsion = repulsion_of_a_row(problem, graph)
         self.problem_ = problem
         self.embedding_ = replace(result, graph=graph)
         return self
@@ -295,6 +300,7 @@ class MDE(Embedder):
                 attractive=self.attractive,
                 repulsive=self.repulsive,
                 repulsive_fraction=self.repulsive_fraction,
+                repulsive_pairs=self.repulsive_pairs,
                 sample_weight=sample_weight,
                 constraint=constraint,
                 n_jobs=self.n_jobs,

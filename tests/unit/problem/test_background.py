@@ -1,0 +1,63 @@
+"""A background over all pairs against the same pairs listed one by one."""
+
+import numpy as np
+import pytest
+
+import winkel as wk
+
+RNG = np.random.default_rng(0)
+N = 60
+EDGES = np.array([[i, i + 1] for i in range(N - 1)])
+EVERY = np.stack(np.triu_indices(N, 1), axis=1)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 5])
+@pytest.mark.parametrize("penalty", [wk.penalties.Log, wk.penalties.InvPower, wk.penalties.LogRatio])
+def test_background_is_the_sum_over_all_pairs(penalty, m):
+    Y = RNG.normal(size=(N, m))
+    attract = wk.penalties.Log1p()
+    with_field = wk.Problem(EDGES, attract, n_components=m, background=penalty(weights=-0.1))
+    plain = wk.Problem(EDGES, attract, n_components=m)
+    listed = wk.Problem(EVERY, penalty(weights=-0.1), n_components=m)
+    value, gradient = with_field.gradient(Y)
+    scale = len(EVERY) / len(EDGES)
+    assert value == pytest.approx(plain.average_distortion(Y) + scale * listed.average_distortion(Y))
+    expected = plain.gradient(Y)[1] + scale * listed.gradient(Y)[1]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-10)
+
+
+def test_all_pairs_share_what_sampled_pairs_would_have():
+    graph = wk.graph.knn(RNG.normal(size=(200, 4)), 6)
+    sampled = wk.preserve_neighbors(graph, repulsive_fraction=2.0, random_state=0)
+    shared = wk.preserve_neighbors(graph, repulsive_fraction=2.0, repulsive_pairs="all", random_state=0)
+    total = -float(shared.background.weights) * 200 * 199 / 2
+    assert total == pytest.approx(sampled.n_pairs - graph.n_edges)
+    assert shared.n_pairs == graph.n_edges
+
+
+def test_a_map_with_all_pairs_spreads_and_keeps_its_bytes():
+    digits = wk.datasets.load_digits()
+    maps = [
+        wk.MDE(repulsive_pairs="all", random_state=0, max_iter=60, n_jobs=jobs).fit(digits.X[:400])
+        for jobs in (1, 2)
+    ]
+    assert maps[0].embedding_.Y.tobytes() == maps[1].embedding_.Y.tobytes()
+    index, _ = wk.graph.knn_query(maps[0].embedding_.Y, maps[0].embedding_.Y, 6)
+    same = (digits.y[:400][index[:, 1:]] == digits.y[:400, None]).mean()
+    assert same > 0.9
+    placed = maps[0].transform(digits.X[400:410])
+    assert np.isfinite(placed).all()
+
+
+@pytest.mark.parametrize("solver", ["linear", "eigen", "stochastic"])
+def test_other_solvers_refuse_a_background(solver):
+    problem = wk.Problem(EDGES, wk.penalties.Log1p(), background=wk.penalties.Log(weights=-1.0))
+    with pytest.raises(wk.errors.InvalidParameterError, match="background"):
+        problem.solve(solver=solver)
+
+
+def test_only_barriers_with_one_weight_can_be_a_background():
+    with pytest.raises(wk.errors.InvalidParameterError, match="one weight"):
+        wk.Problem(EDGES, wk.penalties.Log1p(), background=wk.penalties.Huber())
+    with pytest.raises(wk.errors.InvalidParameterError, match="'sampled' or 'all'"):
+        wk.preserve_neighbors(wk.Graph.from_edges(EDGES), repulsive_pairs="some")
