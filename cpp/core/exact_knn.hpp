@@ -52,13 +52,29 @@ class PanelBlock {
   std::vector<float> panel_, norm_, limit_;
 };
 
-inline Tile rows_of(const Points& x, int64_t first, int count) {
+// The row part of a tile: up to 8 points from `first` on, with their norms and the limits of their lists.
+class RowGroup {
+ public:
+  RowGroup(const Points& x, const BoundedLists& lists, int64_t first, int64_t last) {
+    tile.n_rows = static_cast<int>(std::min<int64_t>(kTileRows, last - first));
+    tile.n_features = x.n_features;
+    for (int r = 0; r < kTileRows; ++r) {
+      const int64_t i = first + std::min(r, tile.n_rows - 1);
+      tile.rows[r] = x.row(i);
+      norm_[r] = x.norm[i];
+      limit_[r] = NeighborKey::distance(lists.last(i));
+    }
+    tile.row_norm = norm_;
+    tile.row_limit = limit_;
+  }
+  RowGroup(const RowGroup&) = delete;
+  RowGroup& operator=(const RowGroup&) = delete;
+
   Tile tile{};
-  for (int r = 0; r < kTileRows; ++r) tile.rows[r] = x.row(first + std::min(r, count - 1));
-  tile.n_features = x.n_features;
-  tile.n_rows = count;
-  return tile;
-}
+
+ private:
+  float norm_[kTileRows], limit_[kTileRows];
+};
 
 // Neighbours among the points themselves. Each pair is computed once and offered to both its ends: half the
 // work.
@@ -83,28 +99,19 @@ class ExactSearch {
   void task(int64_t b) {
     PanelBlock cols(x_, b * block(), std::min(x_.n, (b + 1) * block()));
     Hit hits[kTileRows * kTileCols];
-    float row_limit[kTileRows], row_norm[kTileRows];
     const int64_t last_row = cols.first() + cols.size();
     for (int64_t i0 = 0; i0 < last_row; i0 += kTileRows) {
       if (i0 % (8 * kTileRows) == 0) {
         for (int64_t c = 0; c < cols.size(); ++c)
           cols.limit(c) = NeighborKey::distance(lists_.last(cols.first() + c));
       }
-      const int count = static_cast<int>(std::min<int64_t>(kTileRows, x_.n - i0));
-      Tile tile = rows_of(x_, i0, count);
-      for (int r = 0; r < kTileRows; ++r) {
-        const int64_t i = i0 + std::min(r, count - 1);
-        row_limit[r] = NeighborKey::distance(lists_.last(i));
-        row_norm[r] = x_.norm[i];
-      }
-      tile.row_limit = row_limit;
-      tile.row_norm = row_norm;
+      RowGroup rows(x_, lists_, i0, x_.n);
       for (int64_t c0 = 0; c0 < cols.size(); c0 += kTileCols) {
-        cols.aim(tile, c0);
-        const int n_hits = tile_hits(x_.metric, tile, hits);
+        cols.aim(rows.tile, c0);
+        const int n_hits = tile_hits(x_.metric, rows.tile, hits);
         for (int h = 0; h < n_hits; ++h) {
           const int64_t i = i0 + hits[h].row, j = cols.first() + c0 + hits[h].col;
-          if (hits[h].row >= count || hits[h].col >= tile.n_cols || j <= i) continue;
+          if (hits[h].row >= rows.tile.n_rows || hits[h].col >= rows.tile.n_cols || j <= i) continue;
           lists_.offer(i, NeighborKey::make(hits[h].distance, i, j, x_.n), NeighborKey::kNew);
           lists_.offer(j, NeighborKey::make(hits[h].distance, j, i, x_.n), NeighborKey::kNew);
         }
@@ -122,25 +129,16 @@ inline void search_queries(const Points& queries, const Points& x, BoundedLists&
   const int64_t block = PanelBlock::columns(x.n_features);
   parallel_blocks(queries.n, chunk, threads, [&](int64_t lo, int64_t hi) {
     Hit hits[kTileRows * kTileCols];
-    float row_limit[kTileRows], row_norm[kTileRows];
     for (int64_t b0 = 0; b0 < x.n; b0 += block) {
       PanelBlock cols(x, b0, std::min(x.n, b0 + block));
       for (int64_t c = 0; c < cols.size(); ++c) cols.limit(c) = -1.0f;
       for (int64_t i0 = lo; i0 < hi; i0 += kTileRows) {
-        const int count = static_cast<int>(std::min<int64_t>(kTileRows, hi - i0));
-        Tile tile = rows_of(queries, i0, count);
-        for (int r = 0; r < kTileRows; ++r) {
-          const int64_t i = i0 + std::min(r, count - 1);
-          row_limit[r] = NeighborKey::distance(lists.last(i));
-          row_norm[r] = queries.norm[i];
-        }
-        tile.row_limit = row_limit;
-        tile.row_norm = row_norm;
+        RowGroup rows(queries, lists, i0, hi);
         for (int64_t c0 = 0; c0 < cols.size(); c0 += kTileCols) {
-          cols.aim(tile, c0);
-          const int n_hits = tile_hits(x.metric, tile, hits);
+          cols.aim(rows.tile, c0);
+          const int n_hits = tile_hits(x.metric, rows.tile, hits);
           for (int h = 0; h < n_hits; ++h) {
-            if (hits[h].row >= count || hits[h].col >= tile.n_cols) continue;
+            if (hits[h].row >= rows.tile.n_rows || hits[h].col >= rows.tile.n_cols) continue;
             const int64_t j = b0 + c0 + hits[h].col;
             lists.offer(i0 + hits[h].row, NeighborKey::make(hits[h].distance, -1, j, x.n));
           }
