@@ -20,11 +20,18 @@ struct Points {
   const float* row(int64_t i) const { return data + i * n_features; }
 };
 
+// GCC before 12 has no __builtin_shufflevector, clang no __builtin_shuffle.
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
+#define WINKEL_SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define WINKEL_SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, I4{i, j, k, l})
+#endif
+
 // Four rows at a time, turned in blocks of 4 × 4; panel columns beyond `count` repeat the last point.
 inline void pack_panel(const Points& x, const int32_t* ids, int count, float* panel) {
   typedef float V4 __attribute__((vector_size(16)));
   typedef float V4Load __attribute__((vector_size(16), aligned(4), may_alias));
-  typedef int I4 __attribute__((vector_size(16)));
+  [[maybe_unused]] typedef int I4 __attribute__((vector_size(16)));
   const auto point = [&](int c) { return x.row(ids[c < count ? c : count - 1]); };
   const int K = x.n_features;
   for (int c = 0; c < kTileCols; c += 4) {
@@ -34,12 +41,12 @@ inline void pack_panel(const Points& x, const int32_t* ids, int count, float* pa
     for (; k + 4 <= K; k += 4, dst += 4 * kTileCols) {
       const V4 r0 = *reinterpret_cast<const V4Load*>(p0 + k), r1 = *reinterpret_cast<const V4Load*>(p1 + k);
       const V4 r2 = *reinterpret_cast<const V4Load*>(p2 + k), r3 = *reinterpret_cast<const V4Load*>(p3 + k);
-      const V4 a = __builtin_shuffle(r0, r1, I4{0, 4, 1, 5}), b = __builtin_shuffle(r2, r3, I4{0, 4, 1, 5});
-      const V4 e = __builtin_shuffle(r0, r1, I4{2, 6, 3, 7}), f = __builtin_shuffle(r2, r3, I4{2, 6, 3, 7});
-      *reinterpret_cast<V4Load*>(dst) = __builtin_shuffle(a, b, I4{0, 1, 4, 5});
-      *reinterpret_cast<V4Load*>(dst + kTileCols) = __builtin_shuffle(a, b, I4{2, 3, 6, 7});
-      *reinterpret_cast<V4Load*>(dst + 2 * kTileCols) = __builtin_shuffle(e, f, I4{0, 1, 4, 5});
-      *reinterpret_cast<V4Load*>(dst + 3 * kTileCols) = __builtin_shuffle(e, f, I4{2, 3, 6, 7});
+      const V4 a = WINKEL_SHUFFLE(r0, r1, 0, 4, 1, 5), b = WINKEL_SHUFFLE(r2, r3, 0, 4, 1, 5);
+      const V4 e = WINKEL_SHUFFLE(r0, r1, 2, 6, 3, 7), f = WINKEL_SHUFFLE(r2, r3, 2, 6, 3, 7);
+      *reinterpret_cast<V4Load*>(dst) = WINKEL_SHUFFLE(a, b, 0, 1, 4, 5);
+      *reinterpret_cast<V4Load*>(dst + kTileCols) = WINKEL_SHUFFLE(a, b, 2, 3, 6, 7);
+      *reinterpret_cast<V4Load*>(dst + 2 * kTileCols) = WINKEL_SHUFFLE(e, f, 0, 1, 4, 5);
+      *reinterpret_cast<V4Load*>(dst + 3 * kTileCols) = WINKEL_SHUFFLE(e, f, 2, 3, 6, 7);
     }
     for (; k < K; ++k, dst += kTileCols) {
       dst[0] = p0[k];
