@@ -126,6 +126,15 @@ def test_an_interruption_keeps_the_best_iterate():
     assert f"of iteration {best} with objective" in result.status.sentence
 
 
+@pytest.fixture
+def ctrl_c():
+    """Python's own handler, which it does not set where the shell has the signal ignored (as in the background)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_real_signal_interrupts():
     def press_ctrl_c(info):
         if info.iteration == 4:
