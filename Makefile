@@ -22,7 +22,8 @@ lint: $(VENV)/.test
 # The whole suite with the core built under address and undefined-behaviour sanitizers, in a copy of the package.
 # Leaks are not looked for: the interpreter keeps objects on purpose.
 SANITIZE := build/sanitize
-sanitize: $(VENV)/.sanitize
+sanitize: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --group sanitize
 	rm -rf $(SANITIZE)/package
 	mkdir -p $(SANITIZE)/package
 	cp -r src/winkel $(SANITIZE)/package/winkel
@@ -33,7 +34,7 @@ sanitize: $(VENV)/.sanitize
 	$(BIN)/cmake --build $(SANITIZE)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(CURDIR)/$(SANITIZE)/package \
-	  $(BIN)/python -m pytest tests -m "not slow" -q -p no:cacheprovider
+	  $(BIN)/python -m pytest tests -m "not slow" -q -p no:cacheprovider --hypothesis-profile=sanitized
 
 $(VENV)/.venv:
 	$(PYTHON) -m venv $(VENV)
