@@ -24,8 +24,8 @@ from ..resources import check_memory, parse_memory, resolve_n_jobs, resolve_seed
 from ..typing import FloatArray, IntArray, Metric, RandomState
 from .pairs import random_pairs
 
-# What a name means. Exponent 1.3 keeps more neighbours than the 1.5 that is usual, and separates clusters as well:
-# on MNIST trustworthiness, neighbour recall and label accuracy are all higher (benchmarks/README.md).
+# What a name means. On MNIST exponent 1.3 keeps more neighbours than the usual 1.5 (recall 0.136 against 0.116) at about
+# the same label accuracy (0.973 against 0.972).
 ATTRACTIVE: dict[str, Callable[[], Distortion]] = {
     "linear": penalties.Linear,
     "quadratic": penalties.Quadratic,
