@@ -43,6 +43,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--dataset", default="", help="names of data sets, separated by commas")
     parser.add_argument("--only", default="", help="names, or beginnings of names, of contestants")
     parser.add_argument(
+        "--keep", action="store_true", help="with --full and --only: keep the table of those contestants"
+    )
+    parser.add_argument(
         "--threads", type=int, default=cores, help="threads of every contestant (default: all cores)"
     )
     parser.add_argument("--repeats", type=int, default=3, help="rounds")
@@ -85,8 +88,8 @@ def main() -> None:
         raise SystemExit(
             f"--only {options.only} names none of {', '.join(c.name for c in entry.contestants)}."
         )
-    # A kept table is whole: every contestant, all rows. Anything less goes beside it.
-    whole = (options.full or not entry.datasets) and not (options.only or options.rows)
+    # A kept table has all rows, and every contestant unless --keep says that the choice is meant.
+    whole = (options.full or not entry.datasets) and not options.rows and (options.keep or not options.only)
     name = entry.name if whole else f"{entry.name}-trial"
     sections: dict[str, dict[str, object]] = {}
     for dataset in choose_datasets(entry, options):

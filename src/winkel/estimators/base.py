@@ -17,9 +17,10 @@ from ..data.archive import Archive, write_archive
 from ..data.packing import Packer, unpack
 from ..embedding import Embedding, from_arrays, to_arrays
 from ..errors import DataWarning, InvalidInputError, InvalidParameterError, ModelFileError
-from ..graph import Graph
+from ..graph import Graph, knn
+from ..graph.metrics import metric_name
 from ..solvers.base import History, Status
-from ..typing import FloatArray
+from ..typing import FloatArray, Metric
 from .portable import from_portable, to_portable
 
 KIND = "estimator"
@@ -124,6 +125,47 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 f"column {k} is {table.columns[k]!r}, and was {names[k]!r}."
             )
         return table.values
+
+
+class GraphEmbedder(Embedder):
+    """An estimator that starts from the neighbour graph of rows, of precomputed distances, of any items, or a given one."""
+
+    n_neighbors: int
+    metric: Metric
+    n_jobs: int | None
+    verbose: bool | int
+    max_memory: int | float | str | None
+
+    def _has_rows(self, X: Any) -> bool:
+        """Whether X is a table of rows, with which new rows can be compared."""
+        return not (isinstance(X, Graph) or callable(self.metric) or self.metric == "precomputed")
+
+    def _items(self, X: Any, *, allow_sparse: bool = True) -> Any:
+        """Validated rows, or the graph, distances or items that are to be used as they are."""
+        if self._has_rows(X):
+            metric_name(str(self.metric))
+            return self._read(X, allow_sparse=allow_sparse).values
+        for name in ("feature_names_in_", "n_features_in_"):
+            self.__dict__.pop(name, None)
+        if getattr(X, "ndim", 0) == 2:
+            self.n_features_in_ = int(X.shape[1])
+        return X
+
+    def _neighbor_graph(self, data: Any, metric: Metric, seed: int) -> Graph:
+        """The neighbour graph of what `_items` returned."""
+        if isinstance(data, Graph):
+            return data
+        first = data[0] if isinstance(data, tuple) else data
+        n = first.shape[0] if hasattr(first, "shape") else len(first)
+        return knn(
+            data,
+            usable_neighbors(self.n_neighbors, n),
+            metric=metric,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+            max_memory=self.max_memory,
+            verbose=bool(self.verbose),
+        )
 
 
 def usable_neighbors(n_neighbors: int, n: int) -> int:

@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..embedding import Embedding
 from ..errors import InvalidInputError, InvalidParameterError
-from ..graph import Graph, knn, knn_query
+from ..graph import Graph, knn_query
 from ..graph.given import function_distances
-from ..graph.metrics import metric_name
 from ..methods.mde import solve
 from ..methods.placement import Neighbors, landmarks, place_by_distances, place_by_neighbors
 from ..methods.recipes import (
@@ -37,13 +36,13 @@ from ..problem.distortions import Distortion
 from ..problem.distortions.losses import Loss
 from ..resources import parse_memory, resolve_n_jobs, resolve_seed
 from ..typing import FloatArray, Metric, RandomState
-from .base import Embedder, usable_neighbors
+from .base import GraphEmbedder
 
 _BLOCK = 4096  # new rows placed at a time, which bounds the memory
 _CONSTRAINTS = {"centered": Centered, "standardized": Standardized}
 
 
-class MDE(Embedder):
+class MDE(GraphEmbedder):
     """A map by minimum-distortion embedding (Agrawal, Ali and Boyd 2021).
 
     Parameters
@@ -250,40 +249,18 @@ class MDE(Embedder):
                 'sample_weight goes with preserve="neighbors". For weighted distances give a loss that holds weights.'
             )
 
-    def _has_rows(self, X: Any) -> bool:
-        return not (isinstance(X, Graph) or callable(self.metric) or self.metric == "precomputed")
-
     def _data(self, X: Any) -> Any:
         """Validated rows, or the graph, distances or items that are to be used as they are."""
-        if self._has_rows(X):
-            metric_name(str(self.metric))
-            return self._read(X, allow_sparse=self.preserve == "neighbors").values
-        for name in ("feature_names_in_", "n_features_in_"):
-            self.__dict__.pop(name, None)
+        data = self._items(X, allow_sparse=self.preserve == "neighbors")
         if callable(self.metric) and self.preserve == "distances" and not isinstance(X, Graph):
             return function_distances(X, self.metric, parse_memory(self.max_memory), _quietly)
-        if getattr(X, "ndim", 0) == 2:
-            self.n_features_in_ = int(X.shape[1])
-        return X
+        return data
 
     def _graph(self, data: Any, seed: int) -> Graph | None:
         """The neighbour graph, which is not needed for distances of rows."""
-        if isinstance(data, Graph):
-            return data
-        given = not self._has_rows(data)
-        if self.preserve == "distances" and not given:
-            return None
-        first = data[0] if isinstance(data, tuple) else data
-        n = first.shape[0] if hasattr(first, "shape") else len(first)
-        return knn(
-            data,
-            usable_neighbors(self.n_neighbors, n),
-            metric="precomputed" if given and self.preserve == "distances" else self.metric,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-            max_memory=self.max_memory,
-            verbose=bool(self.verbose),
-        )
+        if self.preserve == "neighbors" or isinstance(data, Graph):
+            return self._neighbor_graph(data, self.metric, seed)
+        return None if self._has_rows(data) else self._neighbor_graph(data, "precomputed", seed)
 
     def _problem(
         self,
