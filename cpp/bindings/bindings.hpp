@@ -36,6 +36,7 @@ std::pair<Array, T*> new_array(std::initializer_list<size_t> shape) {
 }
 
 void bind_knn(nb::module_& m);
+void bind_lvm(nb::module_& m);
 void bind_distances(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_dense(nb::module_& m);

@@ -23,6 +23,7 @@ _NAMES = {
     "Constraint": "problem",
     "Embedding": "embedding",
     "Graph": "graph",
+    "LVM": "estimators",
     "MDE": "estimators",
     "Problem": "problem",
     "Pulls": "problem",

@@ -4,6 +4,7 @@ from . import graph as graph
 from .data import datasets as datasets
 from .embedding import Embedding as Embedding
 from .embedding import load as load
+from .estimators import LVM as LVM
 from .estimators import MDE as MDE
 from .graph import Graph as Graph
 from .measures import align as align
