@@ -19,6 +19,7 @@ _MODULES = {  # name: the module it stands for
 }
 _NAMES = {
     "Anchored": "problem",
+    "AttractRepel": "estimators",
     "Centered": "problem",
     "Constraint": "problem",
     "Embedding": "embedding",

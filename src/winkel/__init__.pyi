@@ -5,6 +5,7 @@ from .data import datasets as datasets
 from .embedding import Embedding as Embedding
 from .embedding import load as load
 from .estimators import MDE as MDE
+from .estimators import AttractRepel as AttractRepel
 from .graph import Graph as Graph
 from .measures import align as align
 from .measures.similarity import similarity as similarity
