@@ -44,8 +44,10 @@ void bind_metrics(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_place(nb::module_& m);
 void bind_field(nb::module_& m);
+void bind_forces(nb::module_& m);
 void bind_rng(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_sparse_query(nb::module_& m);
+void bind_spline_grid(nb::module_& m);
 
 }  // namespace winkel

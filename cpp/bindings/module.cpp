@@ -11,7 +11,9 @@ NB_MODULE(_core, m) {
   winkel::bind_pairs(m);
   winkel::bind_place(m);
   winkel::bind_field(m);
+  winkel::bind_forces(m);
   winkel::bind_rng(m);
   winkel::bind_sampling(m);
   winkel::bind_sparse_query(m);
+  winkel::bind_spline_grid(m);
 }

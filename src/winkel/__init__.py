@@ -19,6 +19,7 @@ _MODULES = {  # name: the module it stands for
 }
 _NAMES = {
     "Anchored": "problem",
+    "AttractRepel": "estimators",
     "Centered": "problem",
     "Constraint": "problem",
     "Embedding": "embedding",
@@ -33,6 +34,7 @@ _NAMES = {
     "plot": "view",
     "preserve_distances": "methods.recipes",
     "preserve_neighbors": "methods.recipes",
+    "similarity": "measures.similarity",
     "losses": "problem",
     "penalties": "problem",
 }

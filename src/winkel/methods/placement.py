@@ -56,7 +56,7 @@ def place_by_neighbors(
         marks = np.arange(len(Y), dtype=np.int32) if near_only else landmarks(len(Y), seed)
         marks, part = marks[None, :], _only_part(repulsive)
         groups.append(_group(part, marks, np.full(marks.shape, -repulsion * part.weights / marks.size), None))
-    start = _weighted_mean(anchors, near)
+    start = weighted_mean(anchors, near)
     return _core.place_rows(anchors, start, groups, _MAX_ITER, _TOL, n_jobs)
 
 
@@ -74,7 +74,7 @@ def place_by_distances(
     anchors = np.ascontiguousarray(Y, dtype=np.float64)
     far = np.ascontiguousarray(distances, dtype=np.float64)
     near = np.argsort(far, axis=1, kind="stable")[:, :8].astype(np.int32)
-    start = _weighted_mean(anchors, Neighbors(marks[near], np.take_along_axis(far, near, axis=1), 1.0))
+    start = weighted_mean(anchors, Neighbors(marks[near], np.take_along_axis(far, near, axis=1), 1.0))
     # A loss takes its floor from the mean of its distances, which must not depend on what rows come together.
     part = replace(_only_part(make(far.ravel())), floor=1e-6 * float(anchors.std()) or DEFAULT_FLOOR)
     weights = np.reshape(np.broadcast_to(part.weights, far.size), far.shape)
@@ -82,7 +82,7 @@ def place_by_distances(
     return _core.place_rows(anchors, start, [group], _MAX_ITER, _TOL, n_jobs)
 
 
-def _weighted_mean(Y: FloatArray, near: Neighbors) -> NDArray[np.float64]:
+def weighted_mean(Y: FloatArray, near: Neighbors) -> NDArray[np.float64]:
     """Mean of the neighbours' positions, nearer ones counting more; summed neighbour by neighbour."""
     weight = 1 / (1e-12 + near.distance.astype(np.float64))
     weight /= weight.max(axis=1, keepdims=True)
