@@ -42,6 +42,7 @@ void bind_dense(nb::module_& m);
 void bind_metrics(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_place(nb::module_& m);
+void bind_products(nb::module_& m);
 void bind_field(nb::module_& m);
 void bind_rng(nb::module_& m);
 void bind_sampling(nb::module_& m);

@@ -9,6 +9,7 @@ NB_MODULE(_core, m) {
   winkel::bind_metrics(m);
   winkel::bind_pairs(m);
   winkel::bind_place(m);
+  winkel::bind_products(m);
   winkel::bind_field(m);
   winkel::bind_rng(m);
   winkel::bind_sampling(m);
