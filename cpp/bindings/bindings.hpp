@@ -43,6 +43,7 @@ void bind_dense(nb::module_& m);
 void bind_metrics(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_place(nb::module_& m);
+void bind_products(nb::module_& m);
 void bind_field(nb::module_& m);
 void bind_forces(nb::module_& m);
 void bind_rng(nb::module_& m);

@@ -10,6 +10,7 @@ NB_MODULE(_core, m) {
   winkel::bind_metrics(m);
   winkel::bind_pairs(m);
   winkel::bind_place(m);
+  winkel::bind_products(m);
   winkel::bind_field(m);
   winkel::bind_forces(m);
   winkel::bind_rng(m);
