@@ -28,12 +28,14 @@ _NAMES = {
     "Pulls": "problem",
     "Standardized": "problem",
     "align": "measures.align",
+    "explore": "view",
     "load": "embedding",
     "plot": "view",
     "preserve_distances": "methods.recipes",
     "preserve_neighbors": "methods.recipes",
     "losses": "problem",
     "penalties": "problem",
+    "write_html": "view",
 }
 
 __all__ = ["__version__", *_MODULES, *_NAMES]
