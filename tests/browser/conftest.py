@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+import winkel as wk
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # WebGL2 by software, no sandbox since tests may run as root, and no calls of the browser's own.
@@ -38,6 +42,15 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         context.close()
 
 
+def blobs(n_classes: int = 3, each: int = 60, seed: int = 0) -> tuple[Any, Any]:
+    """Classes of points around corners of a triangle, and their labels."""
+    stream = np.random.default_rng(seed)
+    angle = 2 * np.pi * np.arange(n_classes) / n_classes
+    centers = 5 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    y = np.repeat(np.arange(n_classes), each)
+    return centers[y] + stream.normal(size=(len(y), 2)), y
+
+
 class Explorer:
     """A page that is open, with short words for what tests do on it."""
 
@@ -56,6 +69,7 @@ class Explorer:
     def open(self, url: str) -> Explorer:
         self.page.goto(url)
         self.page.evaluate("document.getElementById('winkel-explorer').explorer.then((app) => app.complete)")
+        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         return self
 
     def app(self, expression: str) -> Any:
@@ -85,8 +99,6 @@ class Explorer:
 
     def colors(self) -> Any:
         """The points as drawn, an array of height × width × 4 bytes in device pixels."""
-        import numpy as np
-
         flat, width, height = self.app(
             """(() => {
                 app.stage.drawNow();
@@ -101,9 +113,21 @@ class Explorer:
                 return [btoa(text), from.width, from.height];
             })()"""
         )
-        import base64
-
         return np.frombuffer(base64.b64decode(flat), dtype=np.uint8).reshape(height, width, 4)
+
+    def until(self, condition: str) -> None:
+        """Wait for a condition of `app`; playwright's own way would need eval, which the page forbids."""
+        for _ in range(300):
+            if self.app(condition):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"did not come true: {condition}")
+
+    def full(self, panel: int = 0) -> list[bool]:
+        """Of each row, whether its point is neither faint nor hidden."""
+        return list(
+            self.app(f"Array.from(Array(app.data.n).keys(), (i) => app.stage.panels[{panel}].isFull(i))")
+        )
 
     def selected(self) -> list[int]:
         return list(self.app("app.state.selectedRows()"))
@@ -112,8 +136,6 @@ class Explorer:
 @pytest.fixture
 def show(chromium: Any, tmp_path: Path) -> Iterator[Callable[..., Explorer]]:
     """Write a page, open it from disk; at the end nothing may have failed or been fetched."""
-    import winkel as wk
-
     opened: list[Explorer] = []
 
     def write_and_open(maps: Any, **content: Any) -> Explorer:

@@ -129,7 +129,8 @@ export class App {
     );
     root.classList.add("wk");
     root.replaceChildren(head, el("main", { class: "wk-main" }, el("div", { class: "wk-center" }, this.stage.element, this.timeline.element), this.sidebar.element), this.help);
-    root.addEventListener("keydown", keyHandler(this));
+    // A page listens everywhere, a notebook's cell only to itself.
+    (root.parentElement === document.body ? document : root).addEventListener("keydown", keyHandler(this) as EventListener);
     this.setTool("pan");
     this.legend.update();
   }

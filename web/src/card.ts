@@ -18,7 +18,10 @@ export class Card {
     private state: State,
     private stage: Stage,
     private go: (row: number) => void,
-  ) {}
+  ) {
+    // What happens on the card is not meant for the map below it.
+    for (const event of ["pointerdown", "pointermove", "dblclick", "wheel"]) this.element.addEventListener(event, (e) => e.stopPropagation());
+  }
 
   /** Show the row that has the focus, near a place of the stage. */
   show(x: number, y: number): void {

@@ -23,7 +23,9 @@ function mix(a: Rgb, b: Rgb, t: number): Rgb {
 export function categoryColor(code: number, palette: string[], dark: boolean): Rgb {
   const round = Math.floor(code / palette.length);
   let color = parseColor(palette[code % palette.length]);
-  if (dark && color[0] + color[1] + color[2] < 60) color = [236, 236, 236]; // black would not be seen
+  const light = 0.3 * color[0] + 0.59 * color[1] + 0.11 * color[2];
+  if (dark && light < 20) color = [236, 236, 236]; // black would not be seen
+  else if (dark && light < 110) color = mix(color, [255, 255, 255], 0.28);
   if (round === 0) return color;
   if (round === 1) return mix(color, [255, 255, 255], 0.5);
   if (round === 2) return mix(color, [0, 0, 0], 0.4);

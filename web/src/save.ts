@@ -34,7 +34,10 @@ export function records(data: Data, rows: number[]): Record<string, string | num
       if (reliability) record[`${name}.reliability`] = Number((reliability[row] / 255).toFixed(3));
     }
     for (const column of [...data.values, ...data.fields]) {
-      record[column.name] = column.kind === "number" && Number.isFinite(column.values[row]) ? column.values[row] : column.shown(row);
+      const number = column.kind === "number" ? column.values[row] : Number.NaN;
+      // A number of single precision is true to seven digits; more would be noise.
+      const digits = column.kind === "number" && column.values instanceof Float32Array ? 7 : 15;
+      record[column.name] = Number.isFinite(number) ? Number(number.toPrecision(digits)) : column.shown(row);
     }
     if (data.text) record.text = data.text.shown(row);
     return record;

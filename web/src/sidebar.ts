@@ -14,9 +14,12 @@ export interface SidebarEvents {
   save(what: "csv" | "json" | "png" | "svg"): void;
 }
 
+let ids = 0;
+const newId = () => `wk-control-${++ids}`;
+
 export class Sidebar {
   readonly element = el("aside", { class: "wk-side", "aria-label": "Controls" });
-  private colors = el("select", { id: `wk-colors-${Math.random().toString(36).slice(2)}`, on: { change: () => this.pick() } });
+  private colors = el("select", { id: newId(), on: { change: () => this.pick() } });
   private selection = el("section", { class: "wk-selection" });
   private trust = el("section", {});
 
@@ -103,6 +106,7 @@ export class Sidebar {
   private slider(name: string, min: number, max: number, value: number, format: (v: number) => string, act: (v: number) => void): HTMLElement {
     const output = el("output", {}, format(value));
     const input = el("input", {
+      id: newId(),
       type: "range",
       min: String(min),
       max: String(max),
@@ -114,7 +118,8 @@ export class Sidebar {
         },
       },
     });
-    return el("label", { class: "wk-slider" }, el("span", {}, name, output), input);
+    // The label names the slider alone: an output inside it would be taken for what is labelled.
+    return el("div", { class: "wk-slider" }, el("span", {}, el("label", { for: input.id }, name), output), input);
   }
 
   private scores(): HTMLElement {

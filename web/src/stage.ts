@@ -1,11 +1,12 @@
 // The part of the page that holds the maps: canvases, pointer, panels and what is drawn over them.
 
+import { project } from "./camera";
 import type { Rgb } from "./color";
 import { compareNeighbors } from "./compare";
 import type { Data } from "./data";
 import { el } from "./dom";
 import { Renderer } from "./gl";
-import { Grids, Panel, type Rect } from "./panel";
+import { Grids, Panel } from "./panel";
 import type { State } from "./state";
 
 const GAP = 10;
@@ -151,24 +152,39 @@ export class Stage {
   // ------------------------------------------------------------------ what lies over the points
 
   private drawOverlay(width: number, height: number, ratio: number): void {
-    const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
-    if (this.overlay.width !== w || this.overlay.height !== h) Object.assign(this.overlay, { width: w, height: h });
+    const row = this.state.focus;
+    const region = this.drag && this.drag.kind !== "move" ? this.drag : null;
+    // Hidden when empty: Chromium without a graphics card goes on showing a canvas that was only cleared.
+    const solid = this.panels.filter((panel) => panel.camera.dimensions === 3);
+    this.overlay.style.visibility = row >= 0 || region || solid.length ? "visible" : "hidden";
+    Object.assign(this.overlay, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
     const pen = this.overlay.getContext("2d")!;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    const row = this.state.focus;
-    for (const panel of this.panels) {
-      if (row < 0) break;
+    for (const panel of row >= 0 ? this.panels : solid) {
       pen.save();
       const { x, y, width: pw, height: ph } = panel.rect;
       pen.beginPath();
       pen.rect(x, y, pw, ph);
       pen.clip();
       pen.translate(x, y);
-      this.drawFocus(pen, panel, row);
+      if (panel.camera.dimensions === 3) this.drawCube(pen, panel);
+      if (row >= 0) this.drawFocus(pen, panel, row);
       pen.restore();
     }
-    if (this.drag && this.drag.kind !== "move") this.drawRegion(pen, this.drag);
+    if (region) this.drawRegion(pen, region);
+  }
+
+  /** The edges of the cube around a 3-D map, which show how it is turned. */
+  private drawCube(pen: CanvasRenderingContext2D, panel: Panel): void {
+    const { width, height } = panel.rect;
+    const m = panel.matrix();
+    const corner = (c: number) => project(m, [c & 1, (c >> 1) & 1, c >> 2], width, height);
+    pen.strokeStyle = this.state.dark ? "rgb(255 255 255 / .16)" : "rgb(20 30 50 / .13)";
+    pen.lineWidth = 1;
+    for (let c = 0; c < 8; c++) {
+      const from = corner(c);
+      for (const bit of [1, 2, 4]) if (!(c & bit) && from) this.line(pen, from, corner(c | bit));
+    }
   }
 
   private drawFocus(pen: CanvasRenderingContext2D, panel: Panel, row: number): void {
@@ -300,6 +316,7 @@ export class Stage {
     }
     const [dx, dy] = [place[0] - drag.last[0], place[1] - drag.last[1]];
     if (!drag.far && Math.hypot(dx, dy) < 4) return;
+    if (!drag.far) this.events.hover(-1, 0, 0);
     drag.far = true;
     drag.last = place;
     const [x, y] = [place[0] - drag.panel.rect.x, place[1] - drag.panel.rect.y];
@@ -390,9 +407,5 @@ export class Stage {
     }
     this.events.moved(panel);
     this.redraw();
-  }
-
-  rects(): Rect[] {
-    return this.panels.map((panel) => panel.rect);
   }
 }

@@ -55,9 +55,9 @@ def add_numbers(
     part: Part, key: str, name: str, values: NDArray[Any], order: NDArray[np.intp]
 ) -> dict[str, Any]:
     """A column of numbers, as small as keeps them: 32-bit integers, else single or double precision."""
-    if values.dtype.kind in "iu" and (len(values) == 0 or _fits_int32(values)):
-        kept = values.astype(np.int32)
-    elif values.dtype.kind == "f" and values.dtype.itemsize <= 4:
+    if values.dtype.kind in "iu":
+        kept = values.astype(np.int32 if _fits_int32(values) else np.float64)
+    elif values.dtype.itemsize <= 4:
         kept = values.astype(np.float32)
     else:
         kept = _shortened(values.astype(np.float64))

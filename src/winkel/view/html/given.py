@@ -136,7 +136,7 @@ def check_scores(scores: Any, maps: tuple[GivenMap, ...]) -> list[dict[str, Any]
                     "values": [None] * len(names),
                 },
             )
-            value = float(getattr(score, "value", score))
+            value = float(score.value if hasattr(score, "value") else score)
             row["values"][names.index(map_name)] = value if np.isfinite(value) else None
     return list(rows.values())
 
