@@ -188,6 +188,22 @@ def test_a_hundred_thousand_points_are_drawn_and_met(show):
     assert page.app("app.stage.panels[0].camera.zoom") > 2
 
 
+def test_points_far_away_do_not_hide_the_others(show):
+    Y, _ = blobs()
+    Y = np.concatenate([Y, Y + 0.1, Y - 0.1, [[400.0, -300.0]]])
+    page = show(Y, neighbors=np.arange(1, len(Y) + 1)[:, None] % len(Y))
+    row = int(np.argmin(Y[:-1, 0]))
+    page.hover(row)
+    assert page.app("app.state.hover") == row
+    far = len(Y) - 1
+    width = page.app("app.stage.element.clientWidth")
+    assert not 0 < page.app(f"app.stage.panels[0].pixel({far})")[0] < width
+    page.page.keyboard.press("0")
+    assert 0 < page.app(f"app.stage.panels[0].pixel({far})")[0] < width
+    page.hover(far)
+    assert page.app("app.state.hover") == far
+
+
 def test_a_solid_map_turns(show):
     stream = np.random.default_rng(0)
     Y = stream.normal(size=(300, 3))

@@ -116,10 +116,11 @@ def test_the_widget_and_python_share_the_selection(chromium, tmp_path):
                 set: (name, value) => { values[name] = value; },
                 save_changes: () => { window.saves++; },
                 on: (event, listener) => { listeners[event] = listener; },
+                off: (event) => { delete listeners[event]; },
                 tell: (rows) => { values.selection = rows; listeners['change:selection'](); },
             };
             const cell = document.body.appendChild(document.createElement('div'));
-            await module.default.render({ model: window.model, el: cell });
+            window.end = await module.default.render({ model: window.model, el: cell });
         }""",
         [program(), style(), packed, ALPHABET],
     )
@@ -130,5 +131,7 @@ def test_the_widget_and_python_share_the_selection(chromium, tmp_path):
     page.page.evaluate("model.tell([1])")
     assert page.page.evaluate(f"{explorer}.then((app) => app.state.selectedRows())") == [1]
     assert page.page.locator(".wk-cell").bounding_box()["height"] == 420
+    page.page.evaluate("end()")
+    assert page.page.locator(".wk-cell").count() == 0
     assert page.problems == []
     page.page.close()

@@ -82,9 +82,14 @@ export class App {
   }
 
   static async start(root: HTMLElement, source: Source): Promise<App> {
-    const app = new App(root, await Data.open(source), source);
-    app.stage.drawNow();
-    return app;
+    return new App(root, await Data.open(source), source);
+  }
+
+  /** Give back what the graphics card holds. */
+  dispose(): void {
+    this.timeline.pause();
+    this.stage.dispose();
+    this.root.remove();
   }
 
   private async loadRest(source: Source): Promise<void> {
@@ -123,7 +128,7 @@ export class App {
       el("h1", {}, el("bdi", {}, data.title || "Map")),
       el("span", { class: "wk-size" }, `${data.n.toLocaleString("en")} rows`),
       el("div", { class: "wk-tabs", role: "tablist", "aria-label": "Maps", hidden: !several }, ...this.tabs),
-      el("div", { class: "wk-tools", role: "toolbar", "aria-label": "Tools" }, tool("pan", "Move (V)"), tool("lasso", "Lasso (L)"), tool("box", "Box (B)"), button("Whole map (0)", ICONS.fit, () => this.fit()), several && this.splitButton, several && this.linkButton),
+      el("div", { class: "wk-tools", role: "toolbar", "aria-label": "Tools" }, tool("pan", "Move (V)"), tool("lasso", "Lasso (L)"), tool("box", "Box (B)"), button("First view; again: all points (0)", ICONS.fit, () => this.fit()), several && this.splitButton, several && this.linkButton),
       this.search.element,
       el("div", { class: "wk-tools" }, button("Light or dark (T)", ICONS.theme, () => this.setDark(!this.state.dark)), button("Help (?)", ICONS.help, () => this.help.showModal()), button("Controls", ICONS.panel, () => root.classList.toggle("wk-open"), "wk-only-small")),
     );

@@ -2,8 +2,8 @@
 
 const MARGIN = 0.9; // share of the panel that the whole map takes
 const LENS = 2.5; // distance of the camera from the middle of a 3-D map at zoom 1
-const ZOOM = [0.2, 2000] as const;
-const ZOOM_3D = [0.3, 40] as const;
+const ZOOM = [0.0005, 5000] as const;
+const ZOOM_3D = [0.005, 60] as const;
 
 export type Point = readonly [number, number, number];
 
@@ -19,6 +19,11 @@ export class Camera {
 
   reset(): void {
     Object.assign(this, new Camera(this.dimensions));
+  }
+
+  get atHome(): boolean {
+    const { x, y, z, zoom } = this;
+    return x === 0.5 && y === 0.5 && z === 0.5 && zoom === 1;
   }
 
   copy(other: Camera): void {

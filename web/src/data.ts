@@ -17,12 +17,18 @@ interface ScoreRow {
   values: (number | null)[];
 }
 
+/** The part of a map's box that is seen first, in units of the box. */
+interface View {
+  low: number[];
+  side: number;
+}
+
 interface MainMeta {
   version: string;
   n: number;
   title: string;
   palette: string[];
-  maps: { name: string; array: string; low: number[]; side: number }[];
+  maps: { name: string; array: string; low: number[]; side: number; view: View }[];
   labels?: ColumnMeta;
   values: ColumnMeta[];
   reliability: (string | null)[];
@@ -123,6 +129,7 @@ export interface MapData {
   points: Uint16Array;
   low: number[];
   side: number;
+  view: View;
   reliability: Uint8Array | null;
 }
 
@@ -189,6 +196,7 @@ export class Data {
         points: this.interleaved(main.array(map.array) as Uint16Array, 0, dimensions, stride),
         low: map.low,
         side: map.side,
+        view: map.view,
         reliability: reliability === null ? null : (this.byRow(main.array(reliability)) as Uint8Array),
       };
     });

@@ -110,6 +110,10 @@ export class Renderer {
     });
   }
 
+  dispose(): void {
+    this.gl.getExtension("WEBGL_lose_context")?.loseContext();
+  }
+
   /** Upload this array anew before it is drawn again. */
   changed(array: ArrayBufferView): void {
     this.stale.add(array);
@@ -131,6 +135,7 @@ export class Renderer {
 
   draw(panels: PanelDrawing[], n: number, ratio: number, background: readonly [number, number, number]): void {
     const gl = this.gl;
+    if (gl.isContextLost()) return;
     gl.disable(gl.SCISSOR_TEST);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);

@@ -23,10 +23,11 @@ interface WidgetModel {
   set(name: "selection", rows: number[]): void;
   save_changes(): void;
   on(event: string, listener: () => void): void;
+  off(event: string, listener: () => void): void;
 }
 
-/** Show the explorer in a notebook's cell; `selection` goes both ways. */
-async function render({ model, el: cell }: { model: WidgetModel; el: HTMLElement }): Promise<void> {
+/** Show the explorer in a notebook's cell; `selection` goes both ways. Returns what ends it. */
+async function render({ model, el: cell }: { model: WidgetModel; el: HTMLElement }): Promise<() => void> {
   const root = el("div", { class: "wk-cell" });
   root.style.height = `${model.get("height")}px`;
   cell.append(root);
@@ -48,6 +49,10 @@ async function render({ model, el: cell }: { model: WidgetModel; el: HTMLElement
   };
   model.on("change:selection", take);
   if (model.get("selection").length) take();
+  return () => {
+    model.off("change:selection", take);
+    app.dispose();
+  };
 }
 
 export default { render };

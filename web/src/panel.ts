@@ -14,10 +14,19 @@ export interface Rect {
 
 const UNIT = 1 / 65535;
 
-/** The place of a map's points at rest. A flat map lies in the middle of a cube, so that it can turn into a solid one. */
+/** The place of a map's points at rest. */
 export function mapPlacement(data: Data, map: number): Placement {
-  const { points, stride } = data.maps[map];
-  return { points, stride, scale: 1, shift: [0, 0, stride === 2 ? 0.5 : 0] };
+  return placement(data, map, data.maps[map].points, 1, [0, 0, 0]);
+}
+
+/**
+ * The place of points of a map whose coordinates, times scale, plus shift, are in units of the map's box. What is seen
+ * first becomes the unit square, and a flat map lies in the middle of a cube, so that it can turn into a solid one.
+ */
+export function placement(data: Data, map: number, points: Uint16Array, scale: number, shift: number[]): Placement {
+  const { stride, view } = data.maps[map];
+  const moved = (d: number) => (shift[d] - view.low[d]) / view.side;
+  return { points, stride, scale: scale / view.side, shift: [moved(0), moved(1), stride === 2 ? 0.5 : moved(2)] };
 }
 
 /** The grid of a flat map, made when first needed. */
@@ -71,6 +80,13 @@ export class Panel {
     if (this.camera.dimensions !== dimensions) this.camera = new Camera(dimensions);
   }
 
+  /** The camera that sees all points, also those that the first view leaves out. */
+  seeAll(): void {
+    const { low, side } = this.data.maps[this.map].view;
+    const middle = (d: number) => (d < low.length ? (0.5 - low[d]) / side : 0.5);
+    Object.assign(this.camera, { x: middle(0), y: middle(1), z: middle(2), zoom: side });
+  }
+
   get atRest(): boolean {
     return this.mix === 0 && this.from.points === this.data.maps[this.map].points;
   }
@@ -102,8 +118,10 @@ export class Panel {
     const { width, height } = this.rect;
     if (grid) {
       const [x, y] = this.camera.unproject(px, py, width, height);
-      const reach = (radius / this.camera.scale(width, height)) * 65535;
-      return grid.nearest(x * 65535, y * 65535, reach, (row) => this.isFull(row));
+      const { scale, shift } = this.from;
+      const steps = 65535 / scale;
+      const reach = (radius / this.camera.scale(width, height)) * steps;
+      return grid.nearest((x - shift[0]) * steps, (y - shift[1]) * steps, reach, (row) => this.isFull(row));
     }
     let best = -1;
     let least = Infinity;

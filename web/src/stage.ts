@@ -72,6 +72,10 @@ export class Stage {
     new ResizeObserver(() => this.layout()).observe(this.element);
   }
 
+  dispose(): void {
+    this.renderer.dispose();
+  }
+
   /** Show one map, or all side by side. */
   arrange(maps: number[]): void {
     this.panels = maps.map((map) => this.all[map]);
@@ -385,8 +389,13 @@ export class Stage {
     this.moveMap(panel, dx, dy, false);
   }
 
+  /** Back to the first view; from there, to that of all points. */
   fit(): void {
-    for (const panel of this.all) panel.camera.reset();
+    const home = this.panels.every((panel) => panel.camera.atHome);
+    for (const panel of this.all) {
+      if (home) panel.seeAll();
+      else panel.camera.reset();
+    }
     this.redraw();
   }
 

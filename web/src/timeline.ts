@@ -3,7 +3,7 @@
 import type { Data } from "./data";
 import { el, ICONS, icon, replace } from "./dom";
 import type { Placement } from "./gl";
-import { mapPlacement } from "./panel";
+import { mapPlacement, placement } from "./panel";
 
 /** A sequence of placements to move through. */
 export interface Sequence {
@@ -14,11 +14,9 @@ export interface Sequence {
 
 export function sequences(data: Data): Sequence[] {
   const list: Sequence[] = data.frames.map(({ map, frames, iterations, scale, shift }) => {
-    const { stride, name } = data.maps[map];
-    const at = [shift[0], shift[1], stride === 2 ? 0.5 : shift[2]] as const;
-    const stops = frames.map((points, f) => ({ placement: { points, stride, scale, shift: at }, name: `iteration ${iterations[f]}`, map }));
-    stops.push({ placement: { ...mapPlacement(data, map), shift: mapPlacement(data, map).shift as typeof at }, name: "result", map });
-    return { name: data.maps.length > 1 ? `Optimisation of ${name}` : "Optimisation", map, stops };
+    const stops = frames.map((points, f) => ({ placement: placement(data, map, points, scale, shift), name: `iteration ${iterations[f]}`, map }));
+    stops.push({ placement: mapPlacement(data, map), name: "result", map });
+    return { name: data.maps.length > 1 ? `Optimisation of ${data.maps[map].name}` : "Optimisation", map, stops };
   });
   if (data.maps.length > 1) {
     const stops = data.maps.map(({ name }, map) => ({ placement: mapPlacement(data, map), name, map }));

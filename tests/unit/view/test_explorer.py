@@ -52,6 +52,21 @@ def test_coordinates_are_kept_to_a_65535th_of_the_extent(d):
     assert box["side"] == pytest.approx(np.ptp(Y, axis=0).max())
 
 
+def test_the_first_view_leaves_out_points_far_away():
+    Y = points(2000)
+    assert main_of(Y)[0]["maps"][0]["view"] == {"low": [0.0, 0.0], "side": 1.0}
+    Y[7] = 500.0
+    meta = main_of(Y)[0]["maps"][0]
+    low, side = (
+        np.array(meta["low"]) + np.array(meta["view"]["low"]) * meta["side"],
+        meta["view"]["side"] * meta["side"],
+    )
+    inside = (np.abs(Y - low - side / 2) <= side / 2).all(axis=1)
+    assert inside.mean() > 0.99
+    assert not inside[7]
+    assert side < 10
+
+
 def test_further_maps_are_turned_onto_the_first():
     Y = points()
     turn = np.array([[0.0, -1.0], [1.0, 0.0]])

@@ -18,6 +18,9 @@ from .given import GivenMap, check_images, check_lists, check_maps, check_neighb
 
 _STEPS = 65535  # a coordinate is kept to 1/65535 of the map's extent
 _FRAME_STEPS = 4095  # one of a moving picture needs no more
+_FAR = 0.002  # share of points on each side that the first view may leave out,
+_SMALL = 0.6  # if the others take no more than this of the extent;
+_ROOM = 0.1  # and the room it leaves around them
 
 
 def build_parts(
@@ -93,7 +96,18 @@ def _add_map(
 ) -> dict[str, Any]:
     low, side = box
     part.add(f"map{index}", _quantised(given.Y, low, side, _STEPS)[order].T, "delta")
-    return {"name": given.name, "array": f"map{index}", "low": low.tolist(), "side": side}
+    at, extent = _first_view(given.Y)
+    view = {"low": ((at - low) / side).tolist(), "side": extent / side}  # in units of the box
+    return {"name": given.name, "array": f"map{index}", "low": low.tolist(), "side": side, "view": view}
+
+
+def _first_view(Y: FloatArray) -> tuple[FloatArray, float]:
+    """The box of nearly all points where a few far away would make the rest small, else the box of all."""
+    low, side = _box(Y)
+    middle, extent = _box(np.quantile(Y, [_FAR, 1 - _FAR], axis=0))
+    if extent > _SMALL * side:
+        return low, side
+    return middle - _ROOM * extent, (1 + 2 * _ROOM) * extent
 
 
 def _by_map(given: Any, maps: tuple[GivenMap, ...], name: str, shared: bool = False) -> dict[str, Any]:
