@@ -344,7 +344,7 @@ def test_small_screens_keep_the_controls_within_reach(show):
     page = show({"a": Y, "b": -Y}, labels=y)
     page.page.set_viewport_size({"width": 380, "height": 700})
     side = page.page.locator(".wk-side")
-    assert not side.is_visible()
+    side.wait_for(state="hidden")
     page.page.get_by_role("button", name="Controls").click()
     side.wait_for(state="visible")
     assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
