@@ -30,6 +30,7 @@ _NAMES = {
     "Pulls": "problem",
     "Standardized": "problem",
     "align": "measures.align",
+    "explore": "view",
     "load": "embedding",
     "plot": "view",
     "preserve_distances": "methods.recipes",
@@ -37,6 +38,7 @@ _NAMES = {
     "similarity": "measures.similarity",
     "losses": "problem",
     "penalties": "problem",
+    "write_html": "view",
 }
 
 __all__ = ["__version__", *_MODULES, *_NAMES]

@@ -1,5 +1,6 @@
-"""What a person sees: pictures of maps. Needs matplotlib, which is imported only here and only when used."""
+"""What a person sees: pictures of maps (matplotlib, imported only when used) and the explorer page."""
 
+from .explorer import explore, write_html
 from .plots import plot, plot_maps
 
-__all__ = ["plot", "plot_maps"]
+__all__ = ["explore", "plot", "plot_maps", "write_html"]
