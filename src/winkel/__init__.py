@@ -28,6 +28,7 @@ _NAMES = {
     "Pulls": "problem",
     "Standardized": "problem",
     "align": "measures.align",
+    "animate": "view",
     "load": "embedding",
     "plot": "view",
     "preserve_distances": "methods.recipes",

@@ -18,6 +18,7 @@ from .problem import Pulls as Pulls
 from .problem import Standardized as Standardized
 from .problem import losses as losses
 from .problem import penalties as penalties
+from .view import animate as animate
 from .view import plot as plot
 
 __version__: str
