@@ -16,7 +16,7 @@ from ..errors import DataWarning, NotConvergedWarning
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command gives: values for scripts, text for people, and the exit code."""
+    """What a command gives: values for scripts (none when it printed them itself), text for people, the exit code."""
 
     values: Mapping[str, Any]
     text: str = ""
@@ -44,7 +44,7 @@ class Console:
 
     def result(self, outcome: Outcome) -> None:
         """Print the result: one JSON object, or text."""
-        if self.json:
+        if self.json and outcome.values:
             values = {**outcome.values, "warnings": self.warnings}
             print(json.dumps(_plain(values), ensure_ascii=False, allow_nan=False))
         elif outcome.text:

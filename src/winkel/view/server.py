@@ -23,7 +23,7 @@ from html.parser import HTMLParser
 from importlib.resources import files
 from typing import Any
 
-from ..errors import InvalidInputError, WinkelError, missing_extra
+from ..errors import InvalidInputError, InvalidParameterError, WinkelError, missing_extra
 from .feed import Feed
 
 ADDRESS = "127.0.0.1"
@@ -205,10 +205,12 @@ class LocalServer:
             import uvicorn
         except ImportError as error:
             raise missing_extra("uvicorn", "server", "The local server") from error
+        if not 0 <= port < 2**16:
+            raise InvalidParameterError(f"port must lie in [0, 65536), 0 for a free one; got {port}.")
         self._site = site
         try:
             self._socket = socket.create_server((ADDRESS, port))
-        except (OSError, OverflowError) as error:
+        except OSError as error:
             raise WinkelError(f"The port {port} of {ADDRESS} cannot be used: {error}.") from None
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
