@@ -17,8 +17,8 @@ from .. import __version__
 from ..data import Table
 from ..solvers import checkpointing, digest
 from .console import Console, Outcome
-from .maps import STANDARD, Map, check_output, per_point, read_table, split_columns, write_map
-from .methods import Fitted, Recipe, Resources, UsageError, find_method, read_settings
+from .maps import STANDARD, Map, check_output, per_point, table_of, write_map
+from .methods import Fitted, Recipe, Resources, UsageError, find_method, public, read_settings
 
 _NOT_OF_THE_RUN = ("max_iter",)  # a resumed run may be longer than the first
 
@@ -27,13 +27,7 @@ def command(options: Namespace, console: Console) -> Outcome:
     """Make the map and write all that was asked for."""
     recipe = read_settings(find_method(options.method), options.set)
     _check(options, recipe, console)
-    table = read_table(
-        options.input,
-        columns=split_columns(options.columns),
-        label=options.label,
-        id=options.id,
-        key=options.key,
-    )
+    table = table_of(options)
     n, m = table.shape
     console.note(f"{n} rows × {m} columns, {recipe.method.summary} ({recipe.method.name})")
     start = time.perf_counter()
@@ -67,6 +61,8 @@ def _check_drawing(options: Namespace, n_components: int) -> None:
         from ..view.plots import require_matplotlib
 
         require_matplotlib()
+    if options.html is not None:
+        public("write_html")
     for option, path, allowed in (("--png", options.png, (2,)), ("--html", options.html, (2, 3))):
         if path is not None and n_components not in allowed:
             raise UsageError(

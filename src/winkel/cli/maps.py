@@ -8,6 +8,7 @@ import io
 import re
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -48,16 +49,19 @@ class Map:
 # --------------------------------------------------------------------------------------------------- reading
 
 
-def read_table(
-    path: str, *, columns: list[str] | None, label: str | None, id: str | None, key: str | None
-) -> Table:
-    """The table in a file, or in csv text on standard input."""
-    if path != STANDARD:
-        return read(path, columns=columns, label=label, id=id, key=key)
+def table_of(options: Namespace) -> Table:
+    """The table that the options of a command name: a file, or csv text on standard input."""
+
+    def table(path: str | Path) -> Table:
+        columns = split_columns(options.columns)
+        return read(path, columns=columns, label=options.label, id=options.id, key=options.key)
+
+    if options.input != STANDARD:
+        return table(options.input)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "standard input.csv"
         copy.write_bytes(sys.stdin.buffer.read())
-        return read(copy, columns=columns, label=label, id=id, key=key)
+        return table(copy)
 
 
 def split_columns(given: list[str] | None) -> list[str] | None:

@@ -181,7 +181,7 @@ class Recipe:
 
 def read_settings(method: Method, given: Sequence[str]) -> Recipe:
     """The recipe meant by `given`, texts "name=value" whose values are read as the parameter's type says."""
-    kinds = _settable(method)
+    kinds = settings_of(method)
     settings: dict[str, Any] = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -196,7 +196,7 @@ def read_settings(method: Method, given: Sequence[str]) -> Recipe:
     return Recipe(method, settings)
 
 
-def _settable(method: Method) -> dict[str, frozenset[type]]:
+def settings_of(method: Method) -> dict[str, frozenset[type]]:
     """Name of each setting, and the plain types it takes; none for one that cannot be written as text."""
     target = _target(method)
     hints = typing.get_type_hints(

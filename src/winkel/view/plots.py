@@ -206,7 +206,10 @@ def _pairs(pairs: Any, n: int, name: str) -> IntArray:
 
 
 def _shapes(indicatrix: Any, n: int) -> FloatArray:
-    shapes = np.asarray(getattr(indicatrix, "axes", indicatrix), dtype=float)
+    stretch = getattr(indicatrix, "stretch", None)
+    if stretch is not None:  # directions in rows, each as long as its axis
+        indicatrix = np.swapaxes(stretch.directions, 1, 2) * stretch.axes[:, None, :]
+    shapes = np.asarray(indicatrix, dtype=float)
     if shapes.shape != (n, 2, 2):
         raise InvalidInputError(
             f"indicatrix must hold a 2 × 2 matrix a point, shape ({n}, 2, 2); got {shapes.shape}."
