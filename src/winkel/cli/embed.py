@@ -36,7 +36,7 @@ def command(options: Namespace, console: Console) -> Outcome:
         fitted = _fit(options, console, recipe, table, audience)
         seconds = time.perf_counter() - start
         files = _write(options, fitted, table)
-    return _outcome(options, console, recipe, table, fitted, files, seconds)
+        return _outcome(options, console, recipe, table, fitted, files, seconds)
 
 
 def _check(options: Namespace, recipe: Recipe, console: Console) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from ..solvers import IterationInfo, Status
 from ..solvers.progress import Listener
 from ..typing import FloatArray
+from .layers import classes
 
 MOST_POINTS = 200_000  # drawn while the map forms; of more rows every k-th is sent
 _LEVELS = 65535  # a coordinate is sent as 16 bits of the extent of the map
@@ -136,8 +137,8 @@ def _label_parts(labels: ArrayLike | None) -> dict[str, Any]:
     """Names of the classes and each row's class as 16 bits in base64; nothing where there are too many."""
     if labels is None:
         return {}
-    names, codes = np.unique(np.asarray(labels), return_inverse=True)
+    names, codes = classes(np.asarray(labels))
     if len(names) > _LEVELS:
         return {}
     text = base64.b64encode(codes[_every(len(codes))].astype("<u2").tobytes()).decode("ascii")
-    return {"names": [str(name) for name in names], "codes": text, "n": len(codes)}
+    return {"names": names, "codes": text, "n": len(codes)}

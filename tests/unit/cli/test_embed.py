@@ -88,6 +88,18 @@ def test_an_exact_method_keeps_its_embedding_as_model(tmp_path, capsys, table):
     np.testing.assert_allclose(np.abs(Y), np.abs(wk.quadratic.pca(X).to_textbook()), rtol=1e-6)
 
 
+def test_watching_changes_nothing(tmp_path, capsys, table):
+    out, watched, model = tmp_path / "map.npz", tmp_path / "watched.npz", tmp_path / "m.winkel"
+    assert call(capsys, "embed", *named(table), "-o", out, *FEW)[0] == 0
+    code, _, err = call(
+        capsys, "embed", *named(table), "-o", watched, "--model", model, *FEW, "--watch", "--no-browser"
+    )
+    assert code == 0
+    assert "the map forms at http://127.0.0.1:" in err
+    assert watched.read_bytes() == out.read_bytes()
+    assert wk.load(model).callbacks is None
+
+
 def test_seed_and_columns(tmp_path, capsys, table):
     maps = []
     for seed in (0, 0, 1):

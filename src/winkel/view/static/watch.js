@@ -1,11 +1,12 @@
 "use strict";
 // Shows a map as it forms. All text comes in by textContent, never as HTML.
 
-const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F", "#F0E442",
-  "#882255", "#117733", "#999999", "#44AA99"];
 const MOST_LISTED = 60;
 const element = (name) => document.getElementById(name);
 const dark = matchMedia("(prefers-color-scheme: dark)");
+const INK = dark.matches ? "#FFFFFF" : "#000000";
+const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", INK, "#F0E442",
+  "#882255", "#117733", "#999999", "#44AA99"];
 
 let colors = null; // one [r, g, b] a class
 let codes = null; // class of each point
