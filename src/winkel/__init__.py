@@ -30,6 +30,7 @@ _NAMES = {
     "Pulls": "problem",
     "Standardized": "problem",
     "align": "measures.align",
+    "animate": "view",
     "explore": "view",
     "load": "embedding",
     "plot": "view",

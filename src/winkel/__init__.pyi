@@ -21,6 +21,7 @@ from .problem import Pulls as Pulls
 from .problem import Standardized as Standardized
 from .problem import losses as losses
 from .problem import penalties as penalties
+from .view import animate as animate
 from .view import explore as explore
 from .view import plot as plot
 from .view import write_html as write_html

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from ..estimators import MDE
 from ..graph import Graph, knn, spectral_embedding
 from ..typing import FloatArray
 from ..view.plots import plot_maps
+from .console import Console, Outcome
 
 _N_NEIGHBORS = 15
 
@@ -24,18 +26,22 @@ MAPS: dict[str, Callable[[Graph, int], FloatArray]] = {
 }
 
 
-def demo(output: str, seed: int) -> None:
-    """Print what is done and write the picture into the folder `output`."""
+def command(options: Namespace, console: Console) -> Outcome:
+    """Say what is done and write the picture into the folder."""
+    seed, say = options.seed, console.note
     digits = load_digits()
-    print(f"{len(digits.X)} handwritten digits of {digits.X.shape[1]} pixels")
+    say(f"{len(digits.X)} handwritten digits of {digits.X.shape[1]} pixels")
     start = time.perf_counter()
     graph = knn(digits.X, _N_NEIGHBORS, random_state=seed)
-    print(f"  {'neighbour graph':<18}{graph.n_edges:>8} edges  {time.perf_counter() - start:6.2f} s")
+    seconds = {"neighbour graph": time.perf_counter() - start}
+    say(f"  {'neighbour graph':<18}{graph.n_edges:>8} edges  {seconds['neighbour graph']:6.2f} s")
     maps = {}
     for name, make in MAPS.items():
         start = time.perf_counter()
         maps[name] = make(graph, seed)
-        print(f"  {name:<18}{len(maps[name]):>8} points {time.perf_counter() - start:6.2f} s")
-    picture = Path(output) / "maps.png"
+        seconds[name] = time.perf_counter() - start
+        say(f"  {name:<18}{len(maps[name]):>8} points {seconds[name]:6.2f} s")
+    picture = Path(options.output) / "maps.png"
     plot_maps(maps, labels=digits.y, path=picture)
-    print(f"picture: {picture}")
+    say(f"picture: {picture}")
+    return Outcome({"command": "demo", "files": {"picture": str(picture)}, "seconds": seconds})

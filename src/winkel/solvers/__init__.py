@@ -5,6 +5,7 @@
 
 base.py      the contract (Solver, SolverState, Status) and what is written down (History, Frames)
 loop.py      run: the loop
+checkpoint.py  runs on disk; checkpointing: a block whose runs keep checkpoints
 progress.py  what is shown and who is called between steps
 gradient.py  gradient descent with momentum, and Adam
 lbfgs.py     projected L-BFGS (linesearch.py)
@@ -15,6 +16,7 @@ A solver knows only the problem it is given; nothing here knows a method or an e
 """
 
 from .base import Frames, History, Solver, SolverState, Status, digest
+from .checkpoint import checkpointing
 from .gradient import Adam, GradientDescent
 from .loop import Run, run
 from .progress import IterationInfo, TaskCallbacks
@@ -30,6 +32,7 @@ __all__ = [
     "SolverState",
     "Status",
     "TaskCallbacks",
+    "checkpointing",
     "digest",
     "run",
 ]

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import InvalidInputError, InvalidParameterError, NotConvergedWarning, WinkelError
 from ..typing import FloatArray
 from .base import Frames, History, Recorder, Solver, SolverState, StateT, Status
-from .checkpoint import Checkpoint, Mark, identity
+from .checkpoint import EVERY, Checkpoint, Mark, current_checkpoints, identity
 from .progress import IterationInfo, Listener, listeners
 
 AnyProblem = TypeVar("AnyProblem")
@@ -47,7 +47,7 @@ def run(
     callbacks: Sequence[object] = (),
     verbose: bool | int = False,
     checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: float = 60.0,
+    checkpoint_every: float = EVERY,
     checkpoint_iterations: int | None = None,
     resume: bool = False,
     fingerprint: Mapping[str, object] | None = None,
@@ -65,20 +65,28 @@ def run(
     (and every `checkpoint_iterations` iterations), and when it ends in any way but by failing; before an
     exception goes on, too. With `resume`, a checkpoint that exists is continued, to the same bytes that one
     long run gives; it must come from the same solver, settings, `Y0` and `fingerprint`, by which the caller
-    names the problem and all that matters.
+    names the problem and all that matters. Without `checkpoint`, a `checkpointing` block around the call says
+    all this.
 
     `keep_frames` keeps at most so many iterates, evenly spaced from the start, in single precision.
     """
     _check_limits(max_iter, time_limit, checkpoint_every, checkpoint_iterations, keep_frames)
     start = _checked_start(Y0)
     audience = listeners(callbacks, verbose)
+    around = current_checkpoints() if checkpoint is None else None
+    if around is not None:
+        checkpoint, checkpoint_every, resume = around.next_file(), around.every, around.resume
+        fingerprint = {**(fingerprint or {}), **around.fingerprint}
     store = (
         None if checkpoint is None else Checkpoint(checkpoint, identity(solver, problem, start, fingerprint))
     )
     loop = _Loop(solver, problem, max_iter, time_limit, keep_frames)
     loop.begin(start, store, resume)
     loop.save_every(checkpoint_every, checkpoint_iterations)
-    return loop.finish(loop.drive(audience))
+    result = loop.finish(loop.drive(audience))
+    if around is not None and result.status.word in ("interrupted", "failed"):
+        around.unfinished = True
+    return result
 
 
 class _Loop(Generic[AnyProblem, StateT]):

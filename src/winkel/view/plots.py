@@ -7,17 +7,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError, missing_extra
-from ..typing import FloatArray
+from ..typing import FloatArray, IntArray
+from .layers import (
+    ALARM,
+    PALETTE,
+    classes,
+    draw_circles,
+    draw_density,
+    draw_ellipses,
+    draw_labels,
+    draw_lines,
+    draw_points,
+    draw_values,
+    legend_columns,
+)
 
-# Colour-blind-safe: Okabe and Ito's eight, then four that stay apart from them.
-PALETTE = (
-    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442",
-    "#882255", "#117733", "#999999", "#44AA99",
-)  # fmt: skip
-_MANY_LABELS = len(PALETTE)
+DENSE_FROM = 100_000  # points from which on a heat map shows more than dots over dots
+_FAINTEST = 0.12  # opacity of a point that is not reliable at all
 
 
 def plot(
@@ -25,29 +34,54 @@ def plot(
     *,
     labels: ArrayLike | None = None,
     values: ArrayLike | None = None,
+    reliability: ArrayLike | None = None,
+    variance: ArrayLike | None = None,
+    density: bool | None = None,
+    edges: ArrayLike | Any = None,
+    pairs: ArrayLike | None = None,
+    indicatrix: ArrayLike | Any = None,
+    n_ellipses: int = 400,
     title: str | None = None,
     ax: Any = None,
     path: str | Path | None = None,
 ) -> Any:
-    """The matplotlib axes with a 2-D map drawn on it, coloured by `labels` (names or classes) or by `values`.
+    """The matplotlib axes with a 2-D map drawn on it.
 
-    `Y` is an n × 2 array, or anything with such an attribute `Y`. With `path` the picture is written there too.
+    Parameters
+    ----------
+    Y : n × 2 array, an Embedding or anything with such an attribute `Y`, or a fitted estimator.
+    labels : one class a row: colours (and shapes, beyond twelve classes), with a legend beside the map.
+    values : numbers to colour by, instead.
+    reliability : 0 to 1 for every row: the colour, or with labels how solid a point is.
+    variance : of every row's place, drawn as a disc of one standard deviation.
+    density : heat map of the number of points instead of dots; by default from 100 000 rows on, where no values are given.
+    edges : lines between neighbours: a Graph, an array of pairs, or True for the graph of an Embedding.
+    pairs : pairs of rows to point out, such as `problem.high_distortion_pairs(Y, 20)[0]`.
+    indicatrix : result of `winkel.indicatrix`, or a 2 × 2 matrix a row: ellipses that show into what the map turned small
+        circles of the data, at up to `n_ellipses` places.
+    ax, path : axes to draw on; file to write the picture to as well.
     """
-    plt = _pyplot()
+    plt = require_matplotlib()
     points = _points(Y)
+    named = None if labels is None else classes(column(labels, len(points), "labels"))
     if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 6.0), layout="constrained")
-    style = {"s": _point_size(len(points)), "linewidths": 0, "alpha": 0.85}
-    if labels is not None:
-        _by_label(ax, points, _check_length(labels, points, "labels"), style)
-    elif values is not None:
-        scatter = ax.scatter(*points.T, c=_check_length(values, points, "values"), cmap="viridis", **style)
-        ax.figure.colorbar(scatter, ax=ax, shrink=0.7)
-    else:
-        ax.scatter(*points.T, color=PALETTE[0], **style)
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.set(xticks=[], yticks=[], title=title)
-    ax.spines[:].set_visible(False)
+        wider = 0.0 if named is None else 1.6 * max(0, legend_columns(len(named[0])) - 1)
+        _, ax = plt.subplots(figsize=(6.4 + wider, 6.0), layout="constrained")
+    if edges is not None and edges is not False:
+        # Faint, and fainter the more there are.
+        drawn = _pairs(_edges(edges, Y), len(points), "edges")
+        alpha = float(np.clip(60 / max(len(drawn), 1) ** 0.5, 0.05, 0.6))
+        draw_lines(ax, points, drawn, colors="#8A94A0", linewidths=0.4, alpha=alpha, zorder=1)
+    if variance is not None:
+        draw_circles(ax, points, np.sqrt(column(variance, len(points), "variance").astype(float)))
+    _rows(ax, points, named, values, reliability, density)
+    if pairs is not None:
+        drawn = _pairs(pairs, len(points), "pairs")
+        draw_lines(ax, points, drawn, colors=ALARM, linewidths=1.0, alpha=0.9, zorder=3)
+    if indicatrix is not None:
+        draw_ellipses(ax, points, _shapes(indicatrix, len(points)), n_ellipses)
+    frame_map(ax, points)
+    ax.set_title("" if title is None else title.replace("$", r"\$"))
     if path is not None:
         save_figure(ax.figure, path)
     return ax
@@ -57,7 +91,7 @@ def plot_maps(
     maps: Mapping[str, ArrayLike | Any], *, labels: ArrayLike | None = None, path: str | Path | None = None
 ) -> Any:
     """The matplotlib figure with several maps of the same data side by side."""
-    plt = _pyplot()
+    plt = require_matplotlib()
     columns = min(3, len(maps))
     rows = -(-len(maps) // columns)
     figure, axes = plt.subplots(
@@ -86,7 +120,8 @@ def save_figure(figure: Any, path: str | Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def _pyplot() -> Any:
+def require_matplotlib() -> Any:
+    """`matplotlib.pyplot`, or an error that says how to get it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -94,33 +129,89 @@ def _pyplot() -> Any:
     return plt
 
 
-def _points(Y: Any) -> FloatArray:
-    points = np.asarray(getattr(Y, "Y", Y), dtype=float)
-    if points.ndim != 2 or points.shape[1] != 2:
-        raise InvalidInputError(f"a map to draw must have shape (n, 2); got {points.shape}.")
-    return points
-
-
-def _check_length(given: ArrayLike, points: FloatArray, name: str) -> np.ndarray[Any, Any]:
+def column(given: ArrayLike, n: int, name: str) -> NDArray[Any]:
+    """`given` as an array of n entries."""
     array = np.asarray(given)
-    if array.shape != (len(points),):
-        raise InvalidInputError(
-            f"{name} must hold one entry a point, {len(points)}; got shape {array.shape}."
-        )
+    if array.shape != (n,):
+        raise InvalidInputError(f"{name} must hold one entry a point, {n}; got shape {array.shape}.")
     return array
 
 
-def _point_size(n: int) -> float:
-    return float(np.clip(20_000 / n, 0.5, 30))
+def _rows(
+    ax: Any,
+    points: FloatArray,
+    named: tuple[list[str], NDArray[np.intp]] | None,
+    values: ArrayLike | None,
+    reliability: ArrayLike | None,
+    density: bool | None,
+) -> None:
+    """The points themselves, or their density."""
+    n = len(points)
+    trust = None if reliability is None else column(reliability, n, "reliability").astype(float)
+    names, which = (None, None) if named is None else named
+    if density or (density is None and n >= DENSE_FROM and values is None and trust is None):
+        draw_density(ax, points, names, which)
+    elif names is not None and which is not None:
+        solid = None if trust is None else np.clip(np.nan_to_num(trust), 0, 1)
+        opacity = None if solid is None else _FAINTEST + (0.9 - _FAINTEST) * solid
+        draw_labels(ax, points, names, which, opacity)
+    elif values is not None:
+        draw_values(ax, points, column(values, n, "values"), "")
+    elif trust is not None:
+        draw_values(ax, points, trust, "reliability", (0.0, 1.0))
+    else:
+        draw_points(ax, points, color=PALETTE[0])
 
 
-def _by_label(ax: Any, points: FloatArray, labels: np.ndarray[Any, Any], style: dict[str, Any]) -> None:
-    names, which = np.unique(labels, return_inverse=True)
-    if len(names) > _MANY_LABELS:
-        ax.scatter(*points.T, c=which, cmap="turbo", **style)
-        return
-    # One call in the order of the rows, so that no class hides another; empty ones make the legend.
-    ax.scatter(*points.T, c=np.array(PALETTE)[which], **style)
-    for name, colour in zip(names, PALETTE):
-        ax.scatter([], [], s=30, color=colour, label=str(name))
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, handletextpad=0.1)
+def frame_map(ax: Any, points: FloatArray) -> None:
+    """Equal scales and nothing around the map, whose axes have no meaning; room for all points."""
+    ax.update_datalim(points)
+    ax.margins(0.04)
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.autoscale_view()
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+
+
+def _points(Y: Any) -> FloatArray:
+    found = getattr(Y, "embedding_", Y)
+    points = np.asarray(getattr(found, "Y", found), dtype=float)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise InvalidInputError(f"a map to draw must have shape (n, 2); got {points.shape}.")
+    if len(points) == 0 or not np.isfinite(points).all():
+        raise InvalidInputError("a map to draw must have points, all of them finite.")
+    return points
+
+
+def _edges(edges: Any, Y: Any) -> Any:
+    """The pairs meant by a graph, by True, or by themselves."""
+    if edges is True:
+        edges = getattr(getattr(Y, "embedding_", Y), "graph", None)
+        if edges is None:
+            raise InvalidInputError("edges=True draws the graph of an Embedding, and this map has none.")
+    return getattr(edges, "edges", edges)
+
+
+def _pairs(pairs: Any, n: int, name: str) -> IntArray:
+    array = np.asarray(pairs)
+    if array.size == 0:
+        return np.empty((0, 2), dtype=np.intp)
+    if array.ndim != 2 or array.shape[1] != 2 or not np.issubdtype(array.dtype, np.integer):
+        raise InvalidInputError(
+            f"{name} must be pairs of row numbers, shape (p, 2); got shape {array.shape}, dtype {array.dtype}."
+        )
+    if array.min() < 0 or array.max() >= n:
+        raise InvalidInputError(f"{name} must hold row numbers from 0 to {n - 1}; got {array.max()}.")
+    return array
+
+
+def _shapes(indicatrix: Any, n: int) -> FloatArray:
+    stretch = getattr(indicatrix, "stretch", None)
+    if stretch is not None:  # directions in rows, each as long as its axis
+        indicatrix = np.swapaxes(stretch.directions, 1, 2) * stretch.axes[:, None, :]
+    shapes = np.asarray(indicatrix, dtype=float)
+    if shapes.shape != (n, 2, 2):
+        raise InvalidInputError(
+            f"indicatrix must hold a 2 × 2 matrix a point, shape ({n}, 2, 2); got {shapes.shape}."
+        )
+    return shapes

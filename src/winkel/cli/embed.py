@@ -1,0 +1,194 @@
+"""`winkel embed`: a table in, a map out."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..data import Table
+from ..solvers import checkpointing, digest
+from .console import Console, Outcome
+from .maps import STANDARD, Map, check_output, per_point, table_of, write_map
+from .methods import Fitted, Recipe, Resources, UsageError, find_method, public, read_settings
+
+_NOT_OF_THE_RUN = ("max_iter",)  # a resumed run may be longer than the first
+
+
+def command(options: Namespace, console: Console) -> Outcome:
+    """Make the map and write all that was asked for."""
+    recipe = read_settings(find_method(options.method), options.set)
+    _check(options, recipe, console)
+    table = table_of(options)
+    n, m = table.shape
+    console.note(f"{n} rows × {m} columns, {recipe.method.summary} ({recipe.method.name})")
+    start = time.perf_counter()
+    with ExitStack() as stack:
+        audience = stack.enter_context(_audience(options, console, table, recipe))
+        fitted = _fit(options, console, recipe, table, audience)
+        seconds = time.perf_counter() - start
+        files = _write(options, fitted, table)
+        return _outcome(options, console, recipe, table, fitted, files, seconds)
+
+
+def _check(options: Namespace, recipe: Recipe, console: Console) -> None:
+    """Raise, before the work, when an output could not be written."""
+    check_output(options.output)
+    if options.output == STANDARD and console.json:
+        raise UsageError("--json and -o - both write to standard output; give -o a file.")
+    if options.html is not None or options.png is not None:
+        _check_drawing(options, recipe.n_components)
+    named = [options.output, options.html, options.png, options.model]
+    outputs = [Path(path).resolve() for path in named if path is not None and path != STANDARD]
+    if len({*outputs}) < len(outputs):
+        raise UsageError("two outputs have the same name.")
+    if options.input != STANDARD and Path(options.input).resolve() in outputs:
+        raise UsageError(f"the output {options.input!r} would replace the input.")
+    for path in outputs:
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _check_drawing(options: Namespace, n_components: int) -> None:
+    if options.png is not None:
+        from ..view.plots import require_matplotlib
+
+        require_matplotlib()
+    if options.html is not None:
+        public("write_html")
+    for option, path, allowed in (("--png", options.png, (2,)), ("--html", options.html, (2, 3))):
+        if path is not None and n_components not in allowed:
+            raise UsageError(
+                f"{option} draws maps of {' or '.join(map(str, allowed))} dimensions, and n_components is {n_components}; "
+                "add --set n_components=2."
+            )
+
+
+@contextmanager
+def _audience(
+    options: Namespace, console: Console, table: Table, recipe: Recipe
+) -> Iterator[tuple[object, ...]]:
+    """Callbacks for the fit: with --watch, one that tells the page in the browser."""
+    if not options.watch:
+        yield ()
+        return
+    from .view import watching
+
+    title = f"{Path(options.input).name} · {recipe.method.name}"
+    with watching(options, console, title, table.labels) as callback:
+        yield (callback,)
+
+
+def _fit(
+    options: Namespace, console: Console, recipe: Recipe, table: Table, callbacks: tuple[object, ...]
+) -> Fitted:
+    resources = Resources(options.seed, options.n_jobs, options.max_memory, console.progress, callbacks)
+    if options.output == STANDARD:
+        if options.resume:
+            raise UsageError("--resume needs an output file, beside which the checkpoint lies.")
+        with _terminated_as_interrupted():
+            return recipe.fit(table, resources)
+    known = {name: value for name, value in recipe.settings.items() if name not in _NOT_OF_THE_RUN}
+    fingerprint = {
+        "winkel": __version__,
+        "method": recipe.method.name,
+        "settings": known,
+        "seed": options.seed,
+        "data": _digest(table),
+    }
+    part = f"{options.output}.part"
+    with (
+        _terminated_as_interrupted(),
+        checkpointing(part, resume=options.resume, every=options.checkpoint_every, fingerprint=fingerprint),
+    ):
+        return recipe.fit(table, resources)
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """A block in which SIGTERM does what Ctrl-C does: batch systems send it before they kill."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _digest(table: Table) -> str:
+    values = table.values
+    return digest(
+        *((values,) if isinstance(values, np.ndarray) else (values.data, values.indices, values.indptr))
+    )
+
+
+def _write(options: Namespace, fitted: Fitted, table: Table) -> dict[str, str]:
+    """Write the files; their names by what they are."""
+    embedding = fitted.embedding
+    found = Map(embedding.Y, table.ids, table.labels, per_point(embedding))
+    write_map(options.output, found)
+    files = {"map": options.output}
+    if options.model is not None:
+        fitted.save(options.model)
+        files["model"] = options.model
+    if options.png is not None:
+        from ..view.plots import plot
+
+        plot(found.Y, labels=found.labels, path=options.png)
+        files["picture"] = options.png
+    if options.html is not None:
+        from .pages import write_page
+
+        write_page(options.html, {options.method: found}, table)
+        files["page"] = options.html
+    return files
+
+
+def _outcome(
+    options: Namespace,
+    console: Console,
+    recipe: Recipe,
+    table: Table,
+    fitted: Fitted,
+    files: dict[str, str],
+    seconds: float,
+) -> Outcome:
+    embedding = fitted.embedding
+    n_iter = int(embedding.history.iteration[-1])
+    interrupted = embedding.status.word == "interrupted"
+    console.note(f"{embedding.status} ({n_iter} iterations, {seconds:.1f} s)")
+    for what, path in files.items():
+        console.note(f"{what}: {'standard output' if path == STANDARD else path}")
+    if interrupted:
+        console.note("The files hold the best map so far; the same command with --resume goes on from here.")
+    values = {
+        "command": "embed",
+        "version": __version__,
+        "input": options.input,
+        "method": recipe.method.name,
+        "settings": dict(recipe.settings),
+        "seed": options.seed,
+        "n_rows": table.shape[0],
+        "n_columns": table.shape[1],
+        "n_components": int(embedding.Y.shape[1]),
+        "objective": embedding.objective,
+        "residual": embedding.residual,
+        "n_iter": n_iter,
+        "status": {"word": embedding.status.word, "sentence": embedding.status.sentence},
+        "seconds": round(seconds, 3),
+        "files": files,
+    }
+    return Outcome(values, code=130 if interrupted else 0)

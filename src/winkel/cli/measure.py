@@ -1,0 +1,86 @@
+"""`winkel measure`: how faithful a map is to its data."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..data import Table
+from .console import Console, Outcome
+from .maps import Map, check_output, matched, read_map, table_of, write_columns
+from .methods import public
+
+
+def command(options: Namespace, console: Console) -> Outcome:
+    """All scores of the map; with an output, those of every point."""
+    public("measure")  # known before anything is read
+    if options.output is not None:
+        check_output(options.output)
+    table = table_of(options)
+    found = matched(table, read_map(options.map), options.map)
+    report = judged(options, table, found)
+    if options.output is not None:
+        write_columns(options.output, _points(options, table, found, report))
+        console.note(f"measures of every point: {options.output}")
+    values = {
+        "command": "measure",
+        "input": options.input,
+        "map": options.map,
+        "n_rows": table.shape[0],
+        "n_components": int(found.Y.shape[1]),
+        "n_neighbors": options.n_neighbors,
+        "metric": options.metric,
+        "seed": options.seed,
+        "scores": score_values(report),
+    }
+    return Outcome(values, str(report))
+
+
+def judged(options: Namespace, table: Table, found: Map) -> Any:
+    """The Faithfulness of a map; labels are the table's, or those that the map file brought along."""
+    return public("measure")(
+        table.values,
+        found.Y,
+        labels=found.labels if table.labels is None else table.labels,
+        n_neighbors=options.n_neighbors,
+        metric=options.metric,
+        random_state=options.seed,
+        n_jobs=options.n_jobs,
+    )
+
+
+def score_values(report: Any) -> dict[str, Mapping[str, Any]]:
+    """The scores of a report as plain values."""
+    return {
+        name: {
+            "value": score.value,
+            "interval": None if score.interval is None else list(score.interval),
+            "baseline": score.baseline,
+            "higher_is_better": score.higher_is_better,
+            "meaning": score.meaning,
+        }
+        for name, score in report.scores.items()
+    }
+
+
+def _points(options: Namespace, table: Table, found: Map, report: Any) -> dict[str, Any]:
+    """Columns of a file with every point's id, reliability, neighbours that are false or missing, and own scores."""
+    place = public("indicatrix")(
+        table.values,
+        found.Y,
+        n_neighbors=options.n_neighbors,
+        metric=options.metric,
+        random_state=options.seed,
+        n_jobs=options.n_jobs,
+    )
+    ids = table.ids if table.ids is not None else found.ids
+    return {
+        "id": np.arange(len(found.Y)) if ids is None else ids,
+        "reliability": place.reliability,
+        "false_neighbors": place.false_neighbors.counts,
+        "missing_neighbors": place.missing_neighbors.counts,
+        **report.points,
+    }

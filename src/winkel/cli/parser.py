@@ -1,0 +1,192 @@
+"""The options of every command, with argparse; nothing heavy is imported here."""
+
+from __future__ import annotations
+
+import argparse
+
+from .. import __version__
+from .methods import UsageError, available, find_method
+
+SHELLS = ("bash", "zsh", "fish")
+_READABLE = "csv, tsv, parquet, npy, npz or h5ad"
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="winkel",
+        description="Maps of high-dimensional data, and how far each can be trusted.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"winkel {__version__}")
+    _common(parser, json=False, quiet=False, debug=False)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text, description=_sentence(text), allow_abbrev=False)
+        _common(command, json=argparse.SUPPRESS, quiet=argparse.SUPPRESS, debug=argparse.SUPPRESS)
+        return command
+
+    _embed(add("embed", "make a map of a table"))
+    _measure(add("measure", "say how faithful a map is to its data"))
+    _compare(add("compare", "make or take several maps of the same data and compare them"))
+    _view(add("view", "show a map in the browser, from a server on this computer alone"))
+    _demo(add("demo", "make maps of the built-in digits, with pictures"))
+    add("info", "versions, threads, memory and optional packages")
+    completion = add("completion", "print the completion script of a shell")
+    completion.add_argument("shell", choices=SHELLS)
+    return parser
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _common(parser: argparse.ArgumentParser, **defaults: object) -> None:
+    """Options that may stand before the command or after it."""
+    for name, text in (
+        ("json", "print one JSON object on standard output, for scripts"),
+        ("quiet", "no notes and no progress on standard error"),
+        ("debug", "show the traceback of an error"),
+    ):
+        parser.add_argument(f"--{name}", action="store_true", default=defaults[name], help=text)
+
+
+def _embed(command: argparse.ArgumentParser) -> None:
+    _data(command)
+    command.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="OUT",
+        help="map file to write: parquet, csv, tsv or npz; - for csv on standard output",
+    )
+    command.add_argument(
+        "--method", type=_method, default="mde", metavar="METHOD", help=f"{_listed()} (default: mde)"
+    )
+    _settings(command)
+    command.add_argument(
+        "--html", metavar="F", help="also write an explorer page, one file that works offline"
+    )
+    command.add_argument("--png", metavar="F", help="also write a picture")
+    command.add_argument("--model", metavar="F", help="also write the model, for winkel.load")
+    _resources(command)
+    command.add_argument("--resume", action="store_true", help="go on where the same command was stopped")
+    command.add_argument(
+        "--checkpoint-every",
+        type=_seconds,
+        default=60.0,
+        metavar="S",
+        help="seconds between checkpoints, which lie beside OUT until it is written (default: 60)",
+    )
+    command.add_argument("--watch", action="store_true", help="show the map in the browser as it forms")
+    _server(command)
+
+
+def _measure(command: argparse.ArgumentParser) -> None:
+    _data(command)
+    command.add_argument("map", metavar="MAP", help="map file, model file, or any table of coordinates")
+    command.add_argument(
+        "-o", "--output", metavar="OUT", help="also write the measures of every point to a file"
+    )
+    _judging(command)
+
+
+def _compare(command: argparse.ArgumentParser) -> None:
+    _data(command)
+    command.add_argument("maps", nargs="*", metavar="MAP", help="map files of the same rows")
+    command.add_argument(
+        "--methods",
+        type=_methods,
+        default=[],
+        metavar="A,B,…",
+        help=f"make maps by these methods too: {_listed()}",
+    )
+    _settings(command)
+    command.add_argument("-o", "--output", metavar="OUT", help="also write the table of scores to a file")
+    command.add_argument("--html", metavar="F", help="also write an explorer page with all maps")
+    command.add_argument("--png", metavar="F", help="also write a picture of all maps")
+    _judging(command)
+
+
+def _view(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", help="page of write_html, map file, or model file")
+    _server(command)
+
+
+def _demo(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-o", "--output", default="out/demo", help="folder for the pictures (default: %(default)s)"
+    )
+    command.add_argument("--seed", type=int, default=0, help="random seed (default: %(default)s)")
+
+
+def _data(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "input", metavar="INPUT", help=f"table to read: {_READABLE}; - for csv on standard input"
+    )
+    command.add_argument("--label", metavar="COL", help="column of labels, for colours and scores")
+    command.add_argument("--id", metavar="COL", help="column that names the rows")
+    command.add_argument(
+        "--columns", action="append", metavar="A,B,…", help="columns to use (default: all other)"
+    )
+    command.add_argument(
+        "--key", metavar="NAME", help="array of an npz file to read (default: X, or the only one)"
+    )
+
+
+def _settings(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter of the method, such as n_neighbors=30; may be given several times",
+    )
+
+
+def _resources(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
+    command.add_argument("--n-jobs", type=int, metavar="N", help="threads (default: all cores)")
+    command.add_argument(
+        "--max-memory", metavar="SIZE", help="refuse work that is forecast to need more, such as 4GB"
+    )
+
+
+def _judging(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--n-neighbors", type=int, default=15, metavar="K", help="size of a neighbourhood (default: 15)"
+    )
+    command.add_argument("--metric", default="euclidean", help="distance in the data (default: euclidean)")
+    _resources(command)
+
+
+def _server(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--port", type=int, default=0, metavar="N", help="port of the local server (default: a free one)"
+    )
+    command.add_argument(
+        "--no-browser", action="store_true", help="print the address, and do not open a browser"
+    )
+
+
+def _listed() -> str:
+    return ", ".join(available())
+
+
+def _method(name: str) -> str:
+    try:
+        return find_method(name).name
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _methods(names: str) -> list[str]:
+    return [_method(name.strip()) for name in names.split(",")]
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not seconds >= 0:
+        raise argparse.ArgumentTypeError(f"must be zero or more; got {text!r}")
+    return seconds

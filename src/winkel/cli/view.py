@@ -1,0 +1,70 @@
+"""`winkel view`, and the page that `winkel embed --watch` shows."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import webbrowser
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..errors import InvalidInputError
+from ..view.feed import Feed
+from ..view.server import LocalServer, page_site, watch_site
+from .console import Console, Outcome
+from .maps import read_map
+
+
+def command(options: Namespace, console: Console) -> Outcome:
+    """Serve the page of a file until Ctrl-C."""
+    site = page_site(_page(options.file))
+    with LocalServer(site, options.port) as server:
+        if console.json:
+            console.result(Outcome({"command": "view", "url": server.url}))
+            sys.stdout.flush()
+        else:
+            print(server.url, flush=True)
+        console.note("This address works on this computer alone; Ctrl-C ends it.")
+        _open(server.url, options)
+        server.wait()
+    return Outcome({})
+
+
+def _page(path: str) -> bytes:
+    """The page in a file, or one made of the map in it."""
+    file = Path(path)
+    if file.suffix.lower() in (".html", ".htm"):
+        if not file.is_file():
+            raise InvalidInputError(f"The file {path!r} does not exist.")
+        return file.read_bytes()
+    from .pages import write_page
+
+    found = read_map(path)
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "page.html"
+        write_page(str(target), {file.name: found}, None)
+        return target.read_bytes()
+
+
+@contextmanager
+def watching(options: Namespace, console: Console, title: str, labels: Any) -> Iterator[Feed]:
+    """A callback of the fit that shows its progress in the browser; at a terminal the page stays until Ctrl-C."""
+    feed = Feed(title, labels)
+    with LocalServer(watch_site(feed), options.port) as server:
+        print(f"winkel: the map forms at {server.url}", file=sys.stderr, flush=True)
+        _open(server.url, options)
+        yield feed
+        feed.finish()
+        if console.progress:
+            console.note("The page stays open; Ctrl-C ends it.")
+            server.wait()
+
+
+def _open(url: str, options: Namespace) -> None:
+    """Show the address in a browser, where there is one and it was not forbidden."""
+    if not options.no_browser and (os.name == "nt" or sys.platform == "darwin" or "DISPLAY" in os.environ):
+        webbrowser.open(url)

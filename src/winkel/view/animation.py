@@ -1,0 +1,148 @@
+"""`animate`: a map as it forms, or one map turning into another, as a GIF or a film."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidInputError, InvalidParameterError, MissingDependencyError
+from ..measures.align import align
+from .layers import PALETTE, Groups, classes, draw_labels, draw_points, draw_values
+from .plots import column, frame_map, require_matplotlib
+
+_DPI = 100
+
+
+def animate(
+    frames: Any,
+    path: str | Path,
+    *,
+    labels: ArrayLike | None = None,
+    values: ArrayLike | None = None,
+    title: str | None = None,
+    fps: int = 20,
+    seconds: float = 4.0,
+    hold: float = 1.0,
+    size: float = 5.0,
+) -> Path:
+    """The path of the animation that was written, a .gif or (where ffmpeg is installed) an .mp4.
+
+    Parameters
+    ----------
+    frames : an Embedding or a fitted estimator made with `keep_frames`, its `frames`, an array of maps (f × n × 2), or a
+        dict of maps by name, which turn into one another after each was turned onto the one before it.
+    labels, values : colours, as in `winkel.plot`.
+    fps, seconds, hold : pictures a second; length of the movement; how long the last map, or each map of a dict, stays.
+    size : inches of the picture's side, at 100 pixels each.
+    """
+    target = Path(path)
+    if fps < 1 or seconds <= 0 or hold < 0 or size <= 0:
+        raise InvalidParameterError(
+            f"fps, seconds and size must be positive and hold not negative; got {fps}, {seconds}, {size}, {hold}."
+        )
+    plt = require_matplotlib()
+    writer = _writer(target.suffix.lower(), fps)
+    names, maps = _maps(frames)
+    figure, ax = plt.subplots(figsize=(size + (labels is not None), size), layout="constrained", dpi=_DPI)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".{target.stem}.part{target.suffix}")
+    try:
+        groups = _draw(ax, maps[0], labels, values)
+        frame_map(ax, np.concatenate(maps))  # all of them, so that nothing leaves the picture on its way
+        with writer.saving(figure, str(part), dpi=_DPI):
+            for caption, Y in _schedule(names, maps, fps, seconds, hold):
+                for dots, rows in groups:
+                    dots.set_offsets(Y[rows])
+                ax.set_title((title or "") + caption, fontsize=11)
+                writer.grab_frame()
+        part.replace(target)
+    finally:
+        plt.close(figure)
+        part.unlink(missing_ok=True)
+    return target
+
+
+def _writer(suffix: str, fps: int) -> Any:
+    """matplotlib's writer for a kind of file."""
+    from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    if suffix == ".gif":
+        return PillowWriter(fps=fps)
+    if suffix != ".mp4":
+        raise InvalidParameterError(f"The name of an animation must end in .gif or .mp4; got {suffix!r}.")
+    if not FFMpegWriter.isAvailable():
+        raise MissingDependencyError(
+            "Writing an .mp4 needs the program ffmpeg, which was not found. Install it (for example with your system's "
+            "package manager), or choose a name that ends in .gif."
+        )
+    return FFMpegWriter(fps=fps, codec="h264", extra_args=["-pix_fmt", "yuv420p"])
+
+
+def _maps(frames: Any) -> tuple[list[str], list[NDArray[np.float64]]]:
+    """Captions and maps: iterates by their number, given maps by their name."""
+    if isinstance(frames, Mapping):
+        named = {str(name): np.asarray(_inner(Y), dtype=float) for name, Y in frames.items()}
+        maps = list(named.values())
+        _check(maps)
+        for k in range(1, len(maps)):
+            maps[k] = np.asarray(align(maps[k], maps[k - 1], scale=True))
+        return list(named), maps
+    kept = getattr(frames, "embedding_", frames)
+    if hasattr(kept, "history"):
+        kept = kept.frames
+        if kept is None:
+            raise InvalidInputError("This embedding has no frames. Make it with keep_frames=50, say.")
+    iteration = getattr(kept, "iteration", None)
+    maps = [np.asarray(Y, dtype=float) for Y in getattr(kept, "Y", kept)]
+    _check(maps)
+    return ([] if iteration is None else [f"iteration {i}" for i in iteration]), maps
+
+
+def _inner(Y: Any) -> Any:
+    found = getattr(Y, "embedding_", Y)
+    return getattr(found, "Y", found)
+
+
+def _check(maps: list[NDArray[np.float64]]) -> None:
+    shapes = {Y.shape for Y in maps}
+    shape = next(iter(shapes), ())
+    if len(maps) < 2 or len(shapes) > 1 or len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
+        raise InvalidInputError(
+            f"An animation needs two or more maps of the same rows, each of shape (n, 2); got {len(maps)} of "
+            f"shapes {', '.join(map(str, shapes)) or 'none'}."
+        )
+    if not all(np.isfinite(Y).all() for Y in maps):
+        raise InvalidInputError("An animation needs maps that are finite.")
+
+
+def _schedule(
+    names: Sequence[str], maps: list[NDArray[np.float64]], fps: int, seconds: float, hold: float
+) -> Sequence[tuple[str, NDArray[np.float64]]]:
+    """Caption and map of every picture: between two maps the points move evenly, or slowly at both ends of a morph."""
+    morph = bool(names) and not names[0].startswith("iteration ")
+    steps = max(1, round(fps * seconds / (len(maps) - 1)))
+    still = round(fps * hold)
+    shown: list[tuple[str, NDArray[np.float64]]] = []
+    for k, (before, after) in enumerate(pairwise(maps)):
+        if morph:
+            shown += [(names[k], before)] * still
+        for step in range(steps):
+            t = step / steps
+            t = t * t * (3 - 2 * t) if morph else t
+            shown.append((names[k] if names else "", before + t * (after - before)))
+    last = names[-1] if names else ""
+    return shown + [(last, maps[-1])] * (still + 1)
+
+
+def _draw(ax: Any, Y: NDArray[np.float64], labels: ArrayLike | None, values: ArrayLike | None) -> Groups:
+    """The points of the first map, whose places change later."""
+    if labels is not None:
+        return draw_labels(ax, Y, *classes(column(labels, len(Y), "labels")))
+    if values is not None:
+        return draw_values(ax, Y, column(values, len(Y), "values"), "")
+    return [(draw_points(ax, Y, color=PALETTE[0]), np.arange(len(Y)))]

@@ -1,0 +1,229 @@
+"""Layers of a picture: points, heat map, lines and ellipses on the axes of a map."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..typing import FloatArray, IntArray
+
+# Colour-blind-safe: Okabe and Ito's eight, then four that stay apart from them.
+PALETTE = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442",
+    "#882255", "#117733", "#999999", "#44AA99",
+)  # fmt: skip
+MARKERS = "o^s"  # with more classes than colours, each colour comes in these shapes
+MOST_CLASSES = len(PALETTE) * len(MARKERS)
+ALARM = "#D55E00"  # for what is wrong
+
+Groups: TypeAlias = list[tuple[Any, NDArray[np.intp]]]  # what was drawn, and the rows it shows
+_MOST_LEGEND_ROWS = 20
+_DIGITS = re.compile(r"(\d+)")
+_MOST_LINES = 200_000
+_HEAT_PIXELS = 420
+
+
+def point_size(n: int) -> float:
+    """Area of a point in square points, so that n of them fill a map but do not hide one another."""
+    return float(np.clip(20_000 / max(n, 1), 0.5, 30))
+
+
+def classes(labels: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
+    """Names of the classes, numbers inside them in the order of their value, and the class of each row."""
+    found, which = np.unique(labels, return_inverse=True)
+    names = [str(name) for name in found.tolist()]
+    if found.dtype.kind not in "US":
+        return names, which
+    order = sorted(
+        range(len(names)),
+        key=lambda k: [
+            (int(part), "") if part.isdecimal() else (-1, part) for part in _DIGITS.split(names[k])
+        ],
+    )
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    return [names[k] for k in order], place[which]
+
+
+def legend_columns(n_classes: int) -> int:
+    """Columns that a legend takes beside the map."""
+    return -(-n_classes // _MOST_LEGEND_ROWS) if n_classes <= MOST_CLASSES else 0
+
+
+def draw_points(ax: Any, points: FloatArray, **colors: Any) -> Any:
+    """The scatter plot of all points in one call, in the order of the rows."""
+    style = {"s": point_size(len(points)), "linewidths": 0, "alpha": 0.85, "zorder": 2, **colors}
+    return ax.scatter(*points.T, **style)
+
+
+def draw_values(
+    ax: Any, points: FloatArray, values: NDArray[Any], name: str, limits: tuple[float, float] | None = None
+) -> Groups:
+    """Points coloured by a number, with a colour bar; a few extremes do not take the whole scale."""
+    values = np.asarray(values, dtype=float)
+    known = np.isfinite(values)
+    groups: Groups = []
+    if not known.all():
+        groups.append((draw_points(ax, points[~known], color="#BBBBBB"), np.flatnonzero(~known)))
+    extend = "neither"
+    if limits is None and known.any():
+        low, high = np.percentile(values[known], [1, 99])
+        limits = (low, high) if high > low else (values[known].min(), values[known].max())
+        below, above = values[known].min() < limits[0], values[known].max() > limits[1]
+        extend = {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[(int(below), int(above))]
+    low, high = limits or (0.0, 1.0)
+    scatter = draw_points(ax, points[known], c=values[known], cmap="viridis", vmin=low, vmax=high)
+    bar = ax.figure.colorbar(scatter, ax=ax, shrink=0.7, extend=extend, label=name)
+    bar.outline.set_visible(False)
+    bar.solids.set_alpha(1.0)
+    return [*groups, (scatter, np.flatnonzero(known))]
+
+
+def draw_labels(
+    ax: Any, points: FloatArray, names: list[str], which: NDArray[np.intp], opacity: FloatArray | None = None
+) -> Groups:
+    """Points coloured by class, with a legend beside the map; beyond what colours and shapes tell apart, by colour alone."""
+    alpha = np.full(len(points), 0.85) if opacity is None else opacity
+    if len(names) > MOST_CLASSES:
+        return [(draw_points(ax, points, c=which, cmap="viridis", alpha=alpha), np.arange(len(points)))]
+    groups: Groups = []
+    colors = np.array(PALETTE)[which % len(PALETTE)]
+    for shape in range(-(-len(names) // len(PALETTE))):
+        # One call for all classes of a shape in the order of the rows, so that no class hides another.
+        some = np.flatnonzero(which // len(PALETTE) == shape)
+        style = {"c": colors[some], "marker": MARKERS[shape], "alpha": alpha[some]}
+        groups.append((draw_points(ax, points[some], **style), some))
+    legend(ax, names)
+    return groups
+
+
+def legend(ax: Any, names: list[str]) -> None:
+    """A legend to the right of the map, where it covers no point; empty plots make its entries."""
+    for k, name in enumerate(names):
+        text = name if len(name) <= 30 else f"{name[:29]}…"
+        # A name that starts with an underscore would be left out, and a dollar sign would start a formula.
+        text = text.replace("$", r"\$")
+        ax.scatter(
+            [],
+            [],
+            s=30,
+            color=PALETTE[k % len(PALETTE)],
+            marker=MARKERS[k // len(PALETTE) % len(MARKERS)],
+            label=f"\u200b{text}" if text.startswith("_") else text,
+        )
+    ax.legend(
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
+        frameon=False,
+        handletextpad=0.1,
+        columnspacing=0.8,
+        ncols=legend_columns(len(names)),
+    )
+
+
+def draw_density(
+    ax: Any, points: FloatArray, names: list[str] | None, which: NDArray[np.intp] | None
+) -> None:
+    """A heat map of how many points lie where, on a logarithmic scale; with classes, their mixed colours."""
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
+    low, high = points.min(axis=0), points.max(axis=0)
+    extent = float((high - low).max()) or 1.0
+    shape = np.maximum(1, np.ceil((high - low) / extent * _HEAT_PIXELS)).astype(int)
+    cell = np.minimum(((points - low) / extent * _HEAT_PIXELS).astype(int), shape - 1)
+    at = cell[:, 1] * shape[0] + cell[:, 0]
+    counts = np.bincount(at, minlength=shape.prod()).astype(float)
+    strength = np.log1p(counts) / max(np.log1p(counts.max()), 1e-12)
+    if which is None or names is None or len(names) > MOST_CLASSES:
+        colors = LinearSegmentedColormap.from_list("ink", ["#9ECAE9", "#0072B2", "#0B1D33"])(strength)
+    else:
+        own = np.array([to_rgb(PALETTE[k % len(PALETTE)]) for k in range(len(names))])[which]
+        mixed = [np.bincount(at, weights=own[:, c], minlength=shape.prod()) for c in range(3)]
+        colors = np.stack([*(m / np.maximum(counts, 1) for m in mixed), np.ones_like(counts)], axis=1)
+    colors[:, 3] = np.where(counts > 0, 0.25 + 0.75 * strength, 0.0)
+    step = extent / _HEAT_PIXELS
+    box = (low[0], low[0] + shape[0] * step, low[1], low[1] + shape[1] * step)
+    image = colors.reshape(shape[1], shape[0], 4)
+    ax.imshow(image, extent=box, origin="lower", interpolation="nearest", aspect="auto", zorder=2)
+    if names is not None and which is not None and len(names) <= MOST_CLASSES:
+        legend(ax, names)
+
+
+def draw_lines(ax: Any, points: FloatArray, edges: IntArray, **style: Any) -> None:
+    """Lines between pairs of points; of very many, every k-th."""
+    from matplotlib.collections import LineCollection
+
+    some = edges[:: -(-len(edges) // _MOST_LINES) if len(edges) else 1]
+    ax.add_collection(LineCollection(list(points[some]), **style), autolim=False)
+
+
+def draw_circles(ax: Any, points: FloatArray, radius: FloatArray) -> None:
+    """A faint disc around every point."""
+    from matplotlib.collections import EllipseCollection
+
+    ax.add_collection(
+        EllipseCollection(
+            2 * radius,
+            2 * radius,
+            np.zeros(len(points)),
+            units="xy",
+            offsets=points,
+            offset_transform=ax.transData,
+            facecolors=PALETTE[4],
+            edgecolors="none",
+            alpha=float(np.clip(6 / len(points) ** 0.5, 0.02, 0.35)),
+            zorder=1,
+        )
+    )
+
+
+def draw_ellipses(ax: Any, points: FloatArray, shapes: FloatArray, most: int) -> None:
+    """Tissot's ellipses at `most` places spread over the map: what a small circle of the data becomes.
+
+    `shapes` holds a 2 × 2 matrix a point, whose singular vectors and values are the axes of the ellipse. All ellipses are
+    scaled alike, so that a middling one nearly touches its neighbours; the largest are cut to four times that.
+    """
+    from matplotlib.collections import EllipseCollection
+
+    some = spread(points, most)
+    some = some[np.isfinite(shapes[some]).all(axis=(1, 2))]
+    if len(some) == 0:
+        return
+    turn, length, _ = np.linalg.svd(shapes[some])
+    middle = float(np.median(length)) or 1.0
+    scale = 0.45 * _apart(points[some]) / middle
+    length = np.clip(length * scale, 0, 4 * middle * scale)
+    ax.add_collection(
+        EllipseCollection(
+            2 * length[:, 0],
+            2 * length[:, 1],
+            np.degrees(np.arctan2(turn[:, 1, 0], turn[:, 0, 0])),
+            units="xy",
+            offsets=points[some],
+            offset_transform=ax.transData,
+            facecolors="none",
+            edgecolors="#222222",
+            linewidths=0.8,
+            zorder=4,
+        )
+    )
+
+
+def _apart(places: FloatArray) -> float:
+    """The median distance of a place to the nearest other one."""
+    gaps = np.linalg.norm(places[:, None] - places[None], axis=2)
+    np.fill_diagonal(gaps, np.inf)
+    nearest = gaps.min(axis=1)
+    return float(np.median(nearest[np.isfinite(nearest)])) if len(places) > 1 else 1.0
+
+
+def spread(points: FloatArray, most: int) -> IntArray:
+    """At most `most` rows that lie evenly over the map: the first row of every cell of a grid."""
+    low, extent = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
+    side = max(1, int(most**0.5))
+    cell = np.minimum(((points - low) / extent * side).astype(int), side - 1)
+    _, first = np.unique(cell[:, 1] * side + cell[:, 0], return_index=True)
+    return first

@@ -1,0 +1,212 @@
+"""The command line as a shell sees it: files, pipes, exit codes, hostile names, being killed and resumed."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from winkel.cli import main
+from winkel.cli.maps import read_map
+
+from ..unit.cli.data import CLASSES, rows, write_table
+from .process import COMMAND, ENVIRONMENT, command, start
+
+FEW = ("--set", "max_iter=20", "--set", "n_neighbors=5")
+NAMED = ("--id", "name", "--label", "kind")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_table(tmp_path / "table.csv")
+    return tmp_path
+
+
+def write_as(folder, suffix):
+    """The same table in another format; its name."""
+    X, which = rows()
+    names, kinds = [f"row {i}" for i in range(len(X))], [CLASSES[k] for k in which]
+    path = folder / f"other{suffix}"
+    if suffix == ".npz":
+        np.savez(path, X=X, name=names, kind=kinds)
+    else:
+        columns = {"name": names, **{f"f{j}": X[:, j] for j in range(X.shape[1])}, "kind": kinds}
+        pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    return path.name
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_every_format_gives_the_same_map(folder, suffix):
+    name = write_as(folder, suffix)
+    code, out, err = command("embed", name, "-o", f"map{suffix}", *NAMED, *FEW, "--json", folder=folder)
+    assert code == 0, err
+    assert json.loads(out)["files"] == {"map": f"map{suffix}"}
+    assert b"%|" not in err
+    found = read_map(str(folder / f"map{suffix}"))
+    assert found.ids.tolist() == [f"row {i}" for i in range(60)]
+    assert found.labels.tolist() == [CLASSES[i % 3] for i in range(60)]
+    assert found.Y.shape == (60, 2)
+
+
+def test_standard_input_and_output(folder):
+    table = (folder / "table.csv").read_bytes()
+    code, out, err = command("embed", "-", "-o", "-", *NAMED, *FEW, folder=folder, given=table)
+    assert code == 0, err
+    lines = out.decode().splitlines()
+    assert lines[0] == "id,label,y1,y2"
+    assert len(lines) == 61
+    assert b"map: standard output" in err
+    assert (
+        main(["--quiet", "embed", str(folder / "table.csv"), "-o", str(folder / "map.csv"), *NAMED, *FEW])
+        == 0
+    )
+    assert (folder / "map.csv").read_bytes() == out
+
+
+def test_a_reader_that_goes_away_is_no_traceback(folder):
+    line = " ".join([*COMMAND, "embed", "table.csv", "-o", "-", *NAMED, *FEW, "| true"])
+    result = subprocess.run(
+        line, shell=True, cwd=folder, env=ENVIRONMENT, capture_output=True, timeout=120, check=False
+    )
+    assert b"Traceback" not in result.stderr
+    assert b"Exception ignored" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [((), 2), (("embed", "none.csv", "-o", "map.csv"), 1), (("--version",), 0)]
+)
+def test_exit_codes(folder, arguments, code):
+    got, _, err = command(*arguments, folder=folder)
+    assert got == code
+    assert b"Traceback" not in err
+
+
+def test_a_hostile_name(folder):
+    name = "-rf $(touch owned);'\"\n<script>ünï😀.csv"
+    os.rename(folder / "table.csv", folder / name)
+    code, out, err = command(
+        "embed", f"./{name}", f"--output=map of {name}", *NAMED, *FEW, "--json", folder=folder
+    )
+    assert code == 0, err
+    assert json.loads(out)["input"] == f"./{name}"
+    assert sorted(os.listdir(folder)) == sorted([name, f"map of {name}"])
+
+
+def test_a_killed_and_resumed_fit_gives_the_same_bytes(folder):
+    long = (*NAMED, "--set", "max_iter=400", "--set", "tol=0", "--set", "n_neighbors=5")
+    arguments = ("embed", "table.csv", "-o", "map.npz", *long)
+    process = start(*arguments, "--checkpoint-every", "0", folder=folder)
+    part = folder / "map.npz.part1"
+    deadline = time.monotonic() + 100
+    first = None
+    # Wait until the checkpoint was written anew a few times: then some iterations are in it.
+    changes = 0
+    while changes < 5 and time.monotonic() < deadline and process.poll() is None:
+        if part.exists():
+            now = part.stat().st_mtime_ns
+            changes += now != first
+            first = now
+        time.sleep(0.001)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert part.exists()
+    assert not (folder / "map.npz").exists()
+    code, out, err = command(*arguments, "--resume", "--json", folder=folder)
+    assert code == 0, err
+    assert json.loads(out)["n_iter"] == 400
+    assert main(["--quiet", "embed", str(folder / "table.csv"), "-o", str(folder / "whole.npz"), *long]) == 0
+    assert (folder / "map.npz").read_bytes() == (folder / "whole.npz").read_bytes()
+    assert sorted(os.listdir(folder)) == ["map.npz", "table.csv", "whole.npz"]
+
+
+def test_ctrl_c_writes_the_best_map_so_far(folder):
+    program = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from winkel.cli import main; import sys; sys.exit(main(sys.argv[1:]))"
+    )
+    long = (
+        "--set",
+        "max_iter=1000000",
+        "--set",
+        "tol=0",
+        "--set",
+        "n_neighbors=5",
+        "--checkpoint-every",
+        "0",
+    )
+    process = subprocess.Popen(
+        [COMMAND[0], "-c", program, "embed", "table.csv", "-o", "map.csv", *NAMED, *long],
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 100
+    while not (folder / "map.csv.part1").exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=100)
+    assert process.returncode == 130, err
+    assert b"--resume goes on from here" in err
+    assert b"Traceback" not in err
+    assert read_map(str(folder / "map.csv")).Y.shape == (60, 2)
+
+
+def test_a_bar_is_drawn_on_a_terminal(folder):
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    process = subprocess.Popen(
+        [*COMMAND, "embed", "table.csv", "-o", "map.csv", *NAMED, *FEW],
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=slave,
+    )
+    os.close(slave)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:  # Linux says so when the other side has closed
+            break
+        if not piece:
+            break
+        seen += piece
+    os.close(master)
+    out, _ = process.communicate(timeout=100)
+    assert process.returncode == 0, seen
+    assert b"%|" in seen
+    assert out == b""
+
+
+def test_help_is_quick_to_import():
+    code = "import sys; from winkel.cli.parser import make_parser; make_parser(); print(*sys.modules)"
+    result = subprocess.run(
+        [COMMAND[0], "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True
+    )
+    assert not {"numpy", "scipy", "sklearn", "matplotlib"} & set(result.stdout.split())
+
+
+def test_a_fit_needs_no_picture_package(folder):
+    code = (
+        "import sys; from winkel.cli import main; "
+        "main(['--quiet', 'embed', 'table.csv', '-o', 'map.csv', '--id', 'name', '--label', 'kind', "
+        "'--set', 'n_neighbors=5', '--set', 'max_iter=5']); print(*sys.modules)"
+    )
+    result = subprocess.run(
+        [COMMAND[0], "-c", code], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=True
+    )
+    assert not {"matplotlib", "sklearn.neighbors", "starlette", "torch"} & set(result.stdout.split())

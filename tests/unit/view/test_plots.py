@@ -1,0 +1,239 @@
+"""Pictures: what is drawn is what was given."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+from matplotlib.collections import EllipseCollection, LineCollection, PathCollection
+
+import winkel as wk
+from winkel.errors import InvalidInputError, MissingDependencyError
+from winkel.view import plot, plot_angles, plot_distortions, plot_history, plot_maps
+from winkel.view.layers import MOST_CLASSES, PALETTE, classes, spread
+
+N = 60
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def Y():
+    return np.random.default_rng(0).normal(size=(N, 2))
+
+
+def dots(ax):
+    return [item for item in ax.collections if isinstance(item, PathCollection) and len(item.get_offsets())]
+
+
+def only(ax, kind):
+    (item,) = [item for item in ax.collections if isinstance(item, kind)]
+    return item
+
+
+def test_points_lie_where_the_map_says(Y):
+    ax = plot(Y, title="a $title$")
+    np.testing.assert_array_equal(dots(ax)[0].get_offsets(), Y)
+    assert ax.get_title() == r"a \$title\$"
+    assert ax.get_legend() is None
+    assert ax.get_xlim()[0] < Y[:, 0].min()
+    assert ax.get_xlim()[1] > Y[:, 0].max()
+
+
+def test_labels_get_colours_that_the_legend_names(Y):
+    labels = np.array(["b", "a", "_hidden"])[np.arange(N) % 3]
+    ax = plot(Y, labels=labels)
+    colors = dots(ax)[0].get_facecolors()
+    assert len(np.unique(colors[:, :3], axis=0)) == 3
+    texts = [text.get_text().removeprefix("\u200b") for text in ax.get_legend().get_texts()]
+    assert texts == ["_hidden", "a", "b"]
+    first = mpl.colors.to_rgb(PALETTE[texts.index(labels[0])])
+    np.testing.assert_allclose(colors[0, :3], first)
+
+
+def test_a_legend_covers_no_point(Y):
+    ax = plot(Y, labels=np.arange(N) % 10)
+    ax.figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1 - 1
+
+
+def test_classes_come_in_their_natural_order():
+    names, which = classes(np.array(["c10", "c9", "c1", "c10"]))
+    assert names == ["c1", "c9", "c10"]
+    assert which.tolist() == [2, 1, 0, 2]
+    assert classes(np.array([10, 9, 9]))[0] == ["9", "10"]
+
+
+@pytest.mark.parametrize(("n_classes", "n_groups"), [(12, 1), (13, 2), (30, 3), (36, 3), (37, 1)])
+def test_many_classes_come_in_several_shapes(Y, n_classes, n_groups):
+    ax = plot(Y, labels=np.arange(N) % n_classes)
+    assert len(dots(ax)) == n_groups
+    assert sum(len(group.get_offsets()) for group in dots(ax)) == N
+    assert (ax.get_legend() is not None) == (n_classes <= MOST_CLASSES)
+
+
+def test_hostile_labels_are_drawn(Y, tmp_path):
+    labels = np.array(["$\\frac{", "<script>", "x" * 500, "שלום", ""])[np.arange(N) % 5]
+    plot(Y, labels=labels, path=tmp_path / "map.png")
+    assert (tmp_path / "map.png").stat().st_size > 1000
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_values_leave_extremes_beyond_the_scale(Y):
+    values = np.linspace(0, 1, N)
+    values[7], values[8] = 1e9, np.nan
+    ax = plot(Y, values=values)
+    assert sorted(len(group.get_offsets()) for group in dots(ax)) == [1, N - 1]
+    low, high = max(dots(ax), key=lambda group: len(group.get_offsets())).get_clim()
+    assert low >= 0
+    assert high < 1e9
+
+
+def test_reliability_is_a_colour_from_0_to_1_or_with_labels_how_solid_a_point_is(Y):
+    trust = np.linspace(0.2, 0.6, N)
+    alone = dots(plot(Y, reliability=trust))[0]
+    assert alone.get_clim() == (0, 1)
+    np.testing.assert_allclose(alone.get_array(), trust)
+    beside = dots(plot(Y, labels=np.zeros(N), reliability=trust))[0].get_alpha()
+    assert (np.diff(beside) > 0).all()
+    assert beside[0] > 0.1
+
+
+def test_variance_is_a_disc_of_one_standard_deviation(Y):
+    discs = only(plot(Y, variance=np.full(N, 0.25)), EllipseCollection)
+    np.testing.assert_allclose(discs.get_widths(), 1.0)
+    np.testing.assert_array_equal(discs.get_offsets(), Y)
+
+
+def test_edges_and_pairs(Y):
+    graph = wk.graph.knn(Y, 3)
+    lines = only(plot(Y, edges=graph), LineCollection).get_segments()
+    assert len(lines) == graph.n_edges
+    np.testing.assert_allclose(lines[0], Y[graph.edges[0]])
+    marked = only(plot(Y, pairs=[[0, 5], [2, 3]]), LineCollection).get_segments()
+    np.testing.assert_allclose(marked, Y[[[0, 5], [2, 3]]])
+
+
+def test_an_embedding_draws_its_own_graph():
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    model = wk.MDE(n_neighbors=5, random_state=0).fit(X)
+    ax = plot(model, edges=True, pairs=model.problem_.high_distortion_pairs(model.embedding_.Y, 5)[0])
+    counts = [len(item.get_segments()) for item in ax.collections if isinstance(item, LineCollection)]
+    assert counts == [model.graph_.n_edges, 5]
+    with pytest.raises(InvalidInputError, match="this map has none"):
+        plot(model.embedding_.Y, edges=True)
+
+
+def test_density_counts_every_point(Y):
+    big = np.tile(Y, (3, 1))
+    (image,) = plot(big, density=True).images
+    filled = image.get_array()[..., 3] > 0
+    assert 0 < filled.sum() <= N
+    (mixed,) = plot(big, labels=np.arange(3 * N) // N, density=True).images
+    assert (mixed.get_array()[..., 3] > 0).sum() == filled.sum()
+
+
+def test_many_points_become_a_heat_map_by_themselves(Y, monkeypatch):
+    monkeypatch.setattr("winkel.view.plots.DENSE_FROM", N)
+    assert len(plot(Y).images) == 1
+    assert len(plot(Y, values=np.ones(N)).images) == 0
+    assert len(plot(Y, density=False).images) == 0
+
+
+def test_ellipses_have_the_axes_that_were_given(Y):
+    turned = np.array([[0.0, -1.0], [2.0, 0.0]])  # the unit circle becomes two high and one wide
+    shapes = np.tile(turned, (N, 1, 1))
+    shapes[0] = np.nan
+    ellipses = only(plot(Y, indicatrix=shapes, n_ellipses=50), EllipseCollection)
+    np.testing.assert_allclose(ellipses.get_widths() / ellipses.get_heights(), 2)
+    np.testing.assert_allclose(np.abs(np.asarray(ellipses.get_angles()) % 180), 90)
+    assert 5 < len(ellipses.get_offsets()) <= 50
+
+
+def test_places_are_spread_over_the_map(Y):
+    some = spread(Y, 25)
+    assert len(some) <= 25
+    assert len(set(some.tolist())) == len(some)
+
+
+def test_several_maps_share_one_legend(Y, tmp_path):
+    figure = plot_maps(
+        {"a": Y, "b": -Y, "c": Y * 2, "d": Y}, labels=np.arange(N) % 3, path=tmp_path / "x.svg"
+    )
+    visible = [ax for ax in figure.axes if ax.get_visible()]
+    assert [ax.get_title() for ax in visible] == ["a", "b", "c", "d"]
+    assert sum(ax.get_legend() is not None for ax in visible) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["x.svg"]
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        (np.zeros((5, 3)), {}, r"shape \(n, 2\); got \(5, 3\)"),
+        (np.zeros((0, 2)), {}, "must have points"),
+        (np.array([[0, np.nan]]), {}, "finite"),
+        (np.zeros((5, 2)), {"labels": [1, 2]}, r"labels must hold one entry a point, 5; got shape \(2,\)"),
+        (np.zeros((5, 2)), {"reliability": [1, 2]}, "reliability must hold"),
+        (np.zeros((5, 2)), {"edges": [[0, 5]]}, "row numbers from 0 to 4; got 5"),
+        (np.zeros((5, 2)), {"pairs": [[0.5, 1]]}, r"pairs must be pairs of row numbers"),
+        (np.zeros((5, 2)), {"indicatrix": np.zeros((5, 3))}, r"shape \(5, 2, 2\); got \(5, 3\)"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(given, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        plot(given, **options)
+
+
+@pytest.mark.parametrize("Y", [np.ones((1, 2)), np.ones((7, 2)), np.array([[0.0, 0.0], [1.0, 0.0]])])
+def test_maps_without_extent_are_drawn(Y, tmp_path):
+    for k, options in enumerate(({}, {"density": True}, {"indicatrix": np.tile(np.eye(2), (len(Y), 1, 1))})):
+        plot(Y, path=tmp_path / f"{k}.png", **options)
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingDependencyError, match=r"winkel\[plot\]"):
+        plot(np.eye(2))
+
+
+def test_the_history_of_runs(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    model = wk.MDE(n_neighbors=5, random_state=0).fit(X)
+    (line,) = plot_history(model).lines
+    np.testing.assert_array_equal(line.get_ydata(), model.history_.objective)
+    ax = plot_history(
+        {"a": model, "b": model.embedding_}, columns=("objective", "residual"), path=tmp_path / "h.png"
+    )
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "a objective",
+        "a residual",
+        "b objective",
+        "b residual",
+    ]
+    with pytest.raises(InvalidInputError, match="no 'loss'; it has iteration, objective"):
+        plot_history(model, columns=("loss",))
+
+
+def test_distortions_as_shares_of_pairs():
+    ax = plot_distortions({"a": [3.0, 1.0, 2.0, 2.0], "b": [1.0]})
+    np.testing.assert_allclose(ax.lines[0].get_xdata(), [1, 2, 2, 3])
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [0.25, 0.5, 0.75, 1])
+    with pytest.raises(InvalidInputError, match="distortions must hold numbers"):
+        plot_distortions([])
+
+
+def test_angles_as_a_histogram_with_its_threshold():
+    ax = plot_angles(np.linspace(0.5, 179.5, 180), threshold=40, bins=18)
+    (outline,) = ax.patches
+    assert outline.get_xy()[:, 1].max() == pytest.approx(1 / 180)
+    assert ax.lines[0].get_xdata()[0] == 40
+    assert ax.get_legend().get_texts()[0].get_text() == "threshold 40°"
