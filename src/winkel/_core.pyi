@@ -711,6 +711,85 @@ def place_rows(
     Positions of new points, each minimising its own distortion against anchors Y, from `start`.
     """
 
+def similar_pairs(
+    x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    limit: float,
+    first: int,
+    max_pairs: int,
+    threads: int,
+) -> tuple[
+    int,
+    Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+]:
+    """
+    How many pairs i < j, first <= j, of rows of unit norm have a cosine above the limit, and i, j and cosine of each; with more than max_pairs the search stops and no pairs are given.
+    """
+
+def similarity_rows(
+    i: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    j: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    cosine: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    norm: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    tau: float,
+) -> tuple[
+    Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+]:
+    """
+    indptr, indices and values of the symmetric matrix r_i r_j (cosine - tau).
+    """
+
+def positive_product(
+    left: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    right: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    v: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    threads: int,
+) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")], float, float]:
+    """
+    max(0, L) v for L = left right^T, which is symmetric, with the sums of max(0, L) and its square.
+    """
+
+class SimilarMatrix:
+    """A symmetric CSR matrix S of similarities."""
+
+    def __init__(
+        self,
+        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        indices: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        values: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+    def product(
+        self,
+        left: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        right: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        v: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        threads: int,
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+        Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    ]:
+        """
+        Over the pairs of S, for L = left right^T: sums of (S - min(0, L)) v_j and of v_j a row, and totals of min(0, L), its square, max(0, L), its square, and (S - L)^2.
+        """
+
 class FieldRules:
     """When a box of points may stand for its points."""
 
