@@ -119,13 +119,11 @@ class TSM(Embedder):
         placed = np.array(Y[np.maximum(own, 0)])
         new = np.flatnonzero(own < 0)
         known = row_norms(self._rows) > 0
-        if len(new) and known.any():
+        if len(new):
             fitted = FittedRows(
                 self._rows[known], Y[known], self.threshold_, self.regularization, resolve_n_jobs(self.n_jobs)
             )
             placed[new] = place(rows[new], fitted, self.placement)
-        else:
-            placed[new] = 0.0
         return placed
 
     def angle_histogram(self, X: Any) -> AngleHistogram:

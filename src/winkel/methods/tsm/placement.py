@@ -46,6 +46,9 @@ def place(rows: FloatArray, fitted: FittedRows, method: str) -> Matrix:
     """Places of rows by `method`, "local" or "relu"."""
     norms = row_norms(rows)
     Y = np.zeros((len(rows), fitted.Y.shape[1]))
+    if len(fitted.X) < 2:  # one direction is known, or none
+        Y[:] = norms[:, None] * _unit(fitted.Y.astype(np.float64)).sum(axis=0)
+        return Y
     some = np.flatnonzero(norms > 0)
     step = max(1, _SCRATCH // (2 * fitted.n_neighbors * rows.shape[1]))
     for start in range(0, len(some), step):

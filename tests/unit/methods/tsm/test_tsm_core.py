@@ -135,7 +135,7 @@ def test_threshold_stays_a_cosine(rows):
 def test_products_with_z_hold_no_matrix_and_agree_with_one(n, d):
     d = min(d, n)
     X = cloud(n, seed=n)
-    S, rows = quietly(X, 0.6, n_jobs=2)
+    S, _ = quietly(X, 0.6, n_jobs=2)
     basis, _ = np.linalg.qr(rng(d).normal(size=(S.n, d)))
     values = rng(d + 1).normal(size=d) * S.n
     V = rng(d + 2).normal(size=(S.n, d))
