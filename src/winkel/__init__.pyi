@@ -7,12 +7,14 @@ from .embedding import load as load
 from .estimators import LVM as LVM
 from .estimators import MDE as MDE
 from .estimators import AttractRepel as AttractRepel
+from .estimators import TSM as TSM
 from .graph import Graph as Graph
 from .measures import align as align
 from .measures.similarity import similarity as similarity
 from .methods import quadratic as quadratic
 from .methods.recipes import preserve_distances as preserve_distances
 from .methods.recipes import preserve_neighbors as preserve_neighbors
+from .methods.tsm import locally_linear_extension as locally_linear_extension
 from .problem import Anchored as Anchored
 from .problem import Centered as Centered
 from .problem import Constraint as Constraint

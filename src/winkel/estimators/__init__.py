@@ -3,5 +3,6 @@
 from .attract_repel import AttractRepel
 from .lvm import LVM
 from .mde import MDE
+from .tsm import TSM
 
-__all__ = ["LVM", "MDE", "AttractRepel"]
+__all__ = ["LVM", "MDE", "TSM", "AttractRepel"]
