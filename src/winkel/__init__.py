@@ -29,6 +29,8 @@ _NAMES = {
     "Pulls": "problem",
     "Standardized": "problem",
     "align": "measures.align",
+    "forces": "methods.forces",
+    "gradient_agreement": "methods.forces",
     "load": "embedding",
     "plot": "view",
     "preserve_distances": "methods.recipes",

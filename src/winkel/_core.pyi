@@ -787,6 +787,147 @@ def field_sums(
     Potentials and forces of a radial kernel at all points, by the tree, for two or three columns.
     """
 
+class Curve:
+    """A function of the squared distance of two points, by kernel and form."""
+
+    def __init__(self, kernel: str, form: str, first: float, second: float, floor: float) -> None: ...
+
+@overload
+def curve_values(
+    curve: Curve,
+    squares: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> tuple[
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+]: ...
+@overload
+def curve_values(
+    curve: Curve,
+    squares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+]:
+    """Values and slopes of a curve at squared distances."""
+
+@overload
+def listed_forces(
+    curve: Curve,
+    Y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    with_value: bool,
+    threads: int,
+) -> tuple[float, Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")]]: ...
+@overload
+def listed_forces(
+    curve: Curve,
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    with_value: bool,
+    threads: int,
+) -> tuple[float, Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]]:
+    """
+    Sum of w f over listed pairs (0 without value), and forces sum_j w f' (y_i - y_j) of every row.
+    """
+
+@overload
+def all_forces(
+    curve: Curve,
+    Y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
+]: ...
+@overload
+def all_forces(
+    curve: Curve,
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+]:
+    """
+    Exact potentials sum_j q f and forces sum_j q f' (y_i - y_j) over all others.
+    """
+
+@overload
+def sampled_forces(
+    curve: Curve,
+    Y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    draws: int,
+    seed: int,
+    round: int,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
+]: ...
+@overload
+def sampled_forces(
+    curve: Curve,
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    draws: int,
+    seed: int,
+    round: int,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+]:
+    """What all_forces gives, estimated from random others of every row."""
+
+@overload
+def calibrate_perplexity(
+    distances: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    perplexity: float,
+    threads: int,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")]: ...
+@overload
+def calibrate_perplexity(
+    distances: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    perplexity: float,
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
+    """Conditional probabilities of neighbours at a perplexity, row by row."""
+
+@overload
+def calibrate_fuzzy(
+    distances: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    target: float,
+    least: float,
+    threads: int,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")]: ...
+@overload
+def calibrate_fuzzy(
+    distances: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    target: float,
+    least: float,
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
+    """Local fuzzy memberships of neighbours with a given sum, row by row."""
+
 def random_bits(
     seed: int, stream: int, start: int, n: int
 ) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C")]:
@@ -863,4 +1004,62 @@ def query_sparse(
 ]:
     """
     The k nearest rows of x for each row of q; both CSR, given as (indptr, indices, values).
+    """
+
+@overload
+def grid_spread(
+    Y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None,
+    x: float,
+    y: float,
+    spacing: float,
+    rows: int,
+    cols: int,
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]: ...
+@overload
+def grid_spread(
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None,
+    x: float,
+    y: float,
+    spacing: float,
+    rows: int,
+    cols: int,
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
+    """Charges of points spread on a grid by quintic B-splines."""
+
+@overload
+def grid_read(
+    Y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    held: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    x: float,
+    y: float,
+    spacing: float,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+]: ...
+@overload
+def grid_read(
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    held: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    x: float,
+    y: float,
+    spacing: float,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+]:
+    """
+    Value and gradient at points of the quintic spline with coefficients `held`.
     """
