@@ -206,9 +206,8 @@ def _listed_gradient(problem: ForceProblem, form: str, weights: Any, Y: Matrix) 
     """The gradient of Σ w_ij f(s_ij) over the entries of a symmetric matrix."""
     pairs = Pairs.of(weights, np.float64)
     curve = problem.kernel.curve(form)
-    force = _core.listed_forces(curve, Y, pairs.indptr, pairs.indices, pairs.weights, False, problem.n_jobs)[
-        1
-    ]
+    weight = pairs.weights.astype(np.float64)
+    _, force = _core.listed_forces(curve, Y, pairs.indptr, pairs.indices, weight, False, problem.n_jobs)
     return np.asarray(4 * force)
 
 
