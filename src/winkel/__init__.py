@@ -33,6 +33,8 @@ _NAMES = {
     "align": "measures.align",
     "animate": "view",
     "explore": "view",
+    "forces": "methods.forces",
+    "gradient_agreement": "methods.forces",
     "load": "embedding",
     "locally_linear_extension": "methods.tsm",
     "plot": "view",

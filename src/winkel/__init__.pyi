@@ -12,6 +12,8 @@ from .graph import Graph as Graph
 from .measures import align as align
 from .measures.similarity import similarity as similarity
 from .methods import quadratic as quadratic
+from .methods.forces import forces as forces
+from .methods.forces import gradient_agreement as gradient_agreement
 from .methods.recipes import preserve_distances as preserve_distances
 from .methods.recipes import preserve_neighbors as preserve_neighbors
 from .methods.tsm import locally_linear_extension as locally_linear_extension
