@@ -45,6 +45,7 @@ void bind_place(nb::module_& m);
 void bind_field(nb::module_& m);
 void bind_rng(nb::module_& m);
 void bind_sampling(nb::module_& m);
+void bind_simplex(nb::module_& m);
 void bind_sparse_query(nb::module_& m);
 
 }  // namespace winkel

@@ -12,5 +12,6 @@ NB_MODULE(_core, m) {
   winkel::bind_field(m);
   winkel::bind_rng(m);
   winkel::bind_sampling(m);
+  winkel::bind_simplex(m);
   winkel::bind_sparse_query(m);
 }

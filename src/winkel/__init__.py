@@ -23,6 +23,8 @@ _NAMES = {
     "Constraint": "problem",
     "Embedding": "embedding",
     "Graph": "graph",
+    "KDS": "estimators",
+    "KDSClustering": "estimators",
     "MDE": "estimators",
     "Problem": "problem",
     "Pulls": "problem",

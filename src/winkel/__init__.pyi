@@ -4,7 +4,9 @@ from . import graph as graph
 from .data import datasets as datasets
 from .embedding import Embedding as Embedding
 from .embedding import load as load
+from .estimators import KDS as KDS
 from .estimators import MDE as MDE
+from .estimators import KDSClustering as KDSClustering
 from .graph import Graph as Graph
 from .measures import align as align
 from .methods import quadratic as quadratic
