@@ -19,6 +19,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/dense.hpp"
 #include "core/parallel.hpp"
 
 namespace winkel {
@@ -494,10 +495,11 @@ std::vector<simplex::BlockCodes> code_rows(const T* rows, int64_t n, int64_t d, 
                                            const simplex::RowReport& report, int threads) {
   const std::vector<T> panels = simplex::pack_atoms<T>(atoms, dictionary.m, d);
   std::vector<simplex::BlockCodes> blocks(static_cast<size_t>((n + simplex::kBlock - 1) / simplex::kBlock));
-  parallel_blocks(n, simplex::kBlock, threads, [&](int64_t lo, int64_t hi) {
-    simplex::code_block(rows, center, panels, d, dictionary, settings, start, lo, hi, report,
-                        blocks[static_cast<size_t>(lo / simplex::kBlock)]);
-  });
+  parallel_blocks(n, simplex::kBlock, dense::worthwhile(threads, n * dictionary.m * d),
+                  [&](int64_t lo, int64_t hi) {
+                    simplex::code_block(rows, center, panels, d, dictionary, settings, start, lo, hi, report,
+                                        blocks[static_cast<size_t>(lo / simplex::kBlock)]);
+                  });
   return blocks;
 }
 
@@ -512,7 +514,7 @@ WINKEL_CLONES void add_weighted_row(const T* __restrict row, const double* __res
 template <class T>
 void weighted_row_sums(const int64_t* indptr, const int32_t* indices, const double* weights, int64_t m,
                        const T* rows, const double* center, int64_t d, int threads, double* out) {
-  parallel_blocks(m, 1, threads, [&](int64_t lo, int64_t hi) {
+  parallel_blocks(m, 1, dense::worthwhile(threads, indptr[m] * d), [&](int64_t lo, int64_t hi) {
     for (int64_t j = lo; j < hi; ++j)
       for (int64_t e = indptr[j]; e < indptr[j + 1]; ++e)
         add_weighted_row(rows + static_cast<int64_t>(indices[e]) * d, center, weights[e], d, out + j * d);

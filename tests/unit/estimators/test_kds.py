@@ -22,7 +22,7 @@ import winkel as wk
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError, MemoryLimitError
 
 X_DIGITS, LABELS = load_digits(return_X_y=True)
-SOME, NEW = X_DIGITS[:200], X_DIGITS[200:240]
+SOME, NEW = X_DIGITS[:120], X_DIGITS[200:240]
 
 short = pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
 pytestmark = short
@@ -53,13 +53,13 @@ def fitted(request):
 def test_fitted_attributes(training, dtype):
     model = kds(training=training, batch_size=64, n_components=3).fit(SOME.astype(dtype))
     assert model.atoms_.shape == (20, 64)
-    assert model.embedding_.Y.shape == (200, 3)
+    assert model.embedding_.Y.shape == (120, 3)
     assert model.embedding_.Y.dtype == dtype
     assert np.isfinite(model.embedding_.Y).all()
-    assert model.codes_.shape == (200, 20)
+    assert model.codes_.shape == (120, 20)
     assert model.codes_.format == "csr"
     np.testing.assert_allclose(model.codes_.sum(axis=1), 1.0)
-    np.testing.assert_allclose(model.usage_.sum(), 200)
+    np.testing.assert_allclose(model.usage_.sum(), 120)
     assert model.atom_places_.shape == (20, 3)
     assert model.n_iter_ <= 6
     # Rows lie at the mean of their atoms.
@@ -67,11 +67,11 @@ def test_fitted_attributes(training, dtype):
 
 
 @pytest.mark.parametrize("init", ["kmeans++", "random"])
-@pytest.mark.parametrize("locality", [0.05, 1.0, 20.0])
+@pytest.mark.parametrize("locality", [0.05, 20.0])
 def test_the_objective_never_rises_by_turns(init, locality):
-    model = kds(init=init, locality=locality, max_iter=40, tol=0).fit(SOME)
+    model = kds(init=init, locality=locality, max_iter=20, tol=0).fit(SOME)
     objective = model.history_.objective
-    assert len(objective) == 41
+    assert len(objective) == 21
     assert (np.diff(objective) <= 1e-9 * objective[:-1]).all()
     assert objective[-1] < objective[0]
     assert model.objective_ == pytest.approx(objective[-1], rel=1e-7)
@@ -86,9 +86,10 @@ def test_objective_is_the_paper_s():
 
 
 def test_all_trainings_reach_about_the_same():
-    full = kds(max_iter=60, tol=1e-5).fit(X_DIGITS).objective_
-    batches = kds(training="minibatch", batch_size=256, max_iter=30, tol=0).fit(X_DIGITS).objective_
-    gradient = kds(training="gradient", max_iter=150).fit(X_DIGITS).objective_
+    X = X_DIGITS[:600]
+    full = kds(max_iter=60, tol=1e-5).fit(X).objective_
+    batches = kds(training="minibatch", batch_size=100, max_iter=20, tol=0).fit(X).objective_
+    gradient = kds(training="gradient", max_iter=100).fit(X).objective_
     assert batches < 1.03 * full
     assert gradient < 1.03 * full
 
@@ -279,10 +280,10 @@ def test_misused_start_clusters_and_memory():
 @pytest.mark.parametrize("coder", ["projected_gradient", "frank_wolfe"])
 def test_same_bytes_for_any_threads(training, coder):
     results = []
-    for jobs in (1, 2, 3):
+    for jobs in (1, 2):
         model = clustering(training=training, coder=coder, n_jobs=jobs, batch_size=64).fit(SOME)
         results.append((model.atoms_.tobytes(), model.embedding_.Y.tobytes(), model.labels_.tobytes()))
-    assert results[0] == results[1] == results[2]
+    assert results[0] == results[1]
 
 
 _SCRIPT = """
@@ -376,7 +377,7 @@ def test_pipeline_and_frames():
     pipeline = make_pipeline(StandardScaler(), kds()).set_output(transform="pandas")
     assert list(pipeline.fit_transform(frame).columns) == ["kds0", "kds1"]
     labels = make_pipeline(StandardScaler(), clustering()).fit_predict(frame)
-    assert labels.shape == (200,)
+    assert labels.shape == (120,)
     model = kds().fit(frame)
     with pytest.raises(InvalidInputError, match="feature names should match"):
         model.transform(frame[frame.columns[::-1]])

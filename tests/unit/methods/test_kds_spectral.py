@@ -77,4 +77,15 @@ def test_pieces_of_the_graph_are_the_clusters():
     truth = np.repeat(np.arange(4), [30, 31, 32, 33])[order]
     found = spectral_clusters(codes[order], 4, 0)
     assert len({(a, b) for a, b in zip(truth.tolist(), found.labels.tolist())}) == 4
-    np.testing.assert_allclose(found.spectrum.values, 0.0, atol=1e-10)
+
+
+def test_a_ridge_lets_no_small_piece_be_a_cluster():
+    # Two halves that are weakly joined, and a pair of rows with an atom of their own.
+    halves = np.kron(np.eye(2), rng().dirichlet(np.ones(5), size=200))
+    halves = 0.98 * halves + 0.02 * np.roll(halves, 5, axis=1)
+    codes = sp.csr_array(sp.block_diag([halves, np.ones((2, 1))]))
+    labels = spectral_clusters(codes, 2, 0).labels
+    assert len(set(labels[:200])) == len(set(labels[200:400])) == 1
+    assert labels[0] != labels[200]
+    alone = code_spectrum(codes, 1).atoms[:, 0]  # without it, the pair is the smoothest function there is
+    assert abs(alone[-1]) > 10 * np.abs(alone[:-1]).max()
