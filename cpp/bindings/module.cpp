@@ -15,6 +15,7 @@ NB_MODULE(_core, m) {
   winkel::bind_forces(m);
   winkel::bind_rng(m);
   winkel::bind_sampling(m);
+  winkel::bind_simplex(m);
   winkel::bind_sparse_query(m);
   winkel::bind_spline_grid(m);
 }

@@ -25,6 +25,8 @@ _NAMES = {
     "Embedding": "embedding",
     "Graph": "graph",
     "LVM": "estimators",
+    "KDS": "estimators",
+    "KDSClustering": "estimators",
     "MDE": "estimators",
     "Problem": "problem",
     "Pulls": "problem",

@@ -8,6 +8,8 @@ from .estimators import LVM as LVM
 from .estimators import MDE as MDE
 from .estimators import AttractRepel as AttractRepel
 from .estimators import TSM as TSM
+from .estimators import KDS as KDS
+from .estimators import KDSClustering as KDSClustering
 from .graph import Graph as Graph
 from .measures import align as align
 from .measures.similarity import similarity as similarity

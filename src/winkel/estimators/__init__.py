@@ -2,7 +2,9 @@
 
 from .attract_repel import AttractRepel
 from .lvm import LVM
+from .kds import KDS
+from .kds_clustering import KDSClustering
 from .mde import MDE
 from .tsm import TSM
 
-__all__ = ["LVM", "MDE", "TSM", "AttractRepel"]
+__all__ = ["KDS", "LVM", "MDE", "TSM", "AttractRepel", "KDSClustering"]
