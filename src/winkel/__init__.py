@@ -32,6 +32,7 @@ _NAMES = {
     "plot": "view",
     "preserve_distances": "methods.recipes",
     "preserve_neighbors": "methods.recipes",
+    "similarity": "measures.similarity",
     "losses": "problem",
     "penalties": "problem",
 }

@@ -7,6 +7,7 @@ from .embedding import load as load
 from .estimators import MDE as MDE
 from .graph import Graph as Graph
 from .measures import align as align
+from .measures.similarity import similarity as similarity
 from .methods import quadratic as quadratic
 from .methods.recipes import preserve_distances as preserve_distances
 from .methods.recipes import preserve_neighbors as preserve_neighbors
