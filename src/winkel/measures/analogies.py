@@ -71,7 +71,7 @@ def complete_analogies(
     by_category = {}
     if kinds is not None:
         for kind in dict.fromkeys(kinds.tolist()):
-            by_category[kind] = _rate(kind, right, known & np.equal(kinds, kind))
+            by_category[kind] = _rate(kind, right, np.asarray(known & (kinds == kind)))
     return Analogies(_rate("analogies", right, known), by_category, answers, right)
 
 
