@@ -43,6 +43,7 @@ void bind_metrics(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_place(nb::module_& m);
 void bind_field(nb::module_& m);
+void bind_ranks(nb::module_& m);
 void bind_rng(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_sparse_query(nb::module_& m);

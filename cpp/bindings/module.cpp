@@ -10,6 +10,7 @@ NB_MODULE(_core, m) {
   winkel::bind_pairs(m);
   winkel::bind_place(m);
   winkel::bind_field(m);
+  winkel::bind_ranks(m);
   winkel::bind_rng(m);
   winkel::bind_sampling(m);
   winkel::bind_sparse_query(m);

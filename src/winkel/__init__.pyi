@@ -6,8 +6,14 @@ from .embedding import Embedding as Embedding
 from .embedding import load as load
 from .estimators import MDE as MDE
 from .graph import Graph as Graph
-from .measures import align as align
+from .measures.align import align as align
+from .measures.chance import null_test as null_test
+from .measures.compare import compare as compare
+from .measures.indicatrix import indicatrix as indicatrix
 from .measures.similarity import similarity as similarity
+from .measures.stability import stability as stability
+from .measures.trust import measure as measure
+from .measures.tune import tune as tune
 from .methods import quadratic as quadratic
 from .methods.recipes import preserve_distances as preserve_distances
 from .methods.recipes import preserve_neighbors as preserve_neighbors

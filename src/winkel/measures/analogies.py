@@ -48,7 +48,7 @@ def complete_analogies(
     """
     vectors = as_matrix(getattr(Y, "Y", Y), name="Y", allow_sparse=False)
     asked = _rows_of_words(words, questions, len(vectors))
-    known = (asked >= 0).all(axis=1)
+    known = np.asarray((asked >= 0).all(axis=1))
     answers = np.full(len(asked), -1, dtype=np.int64)
     norms = np.linalg.norm(vectors, axis=1)
     directions = (vectors / np.where(norms > 0, norms, 1)[:, None]).astype(vectors.dtype)

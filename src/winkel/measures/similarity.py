@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..errors import InvalidInputError, InvalidParameterError
-from ..graph import knn
+from ..graph.knn import knn
 from ..random import Stream
 from ..resources import resolve_seed
 from ..typing import RandomState
@@ -114,4 +114,4 @@ def _shared_neighbors(first: Matrix, second: Matrix, n_neighbors: int, n_jobs: i
         found = knn(Y, k, method="exact", n_jobs=n_jobs).knn_indices
         assert found is not None
         lists.append(np.sort(np.arange(n)[:, None] * n + found.astype(np.int64), axis=None))
-    return len(np.intersect1d(*lists, assume_unique=True)) / (n * k)
+    return len(np.intersect1d(lists[0], lists[1], assume_unique=True)) / (n * k)
