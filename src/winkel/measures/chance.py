@@ -30,7 +30,7 @@ class NullTest:
     """How often maps of data without structure look as good as the map of the data.
 
     Y : the map of the data. `clusters` : the cluster of each point, 0 being the largest.
-    clarity : of each cluster, how far its density stands above the valley around it (logarithm; infinite for an island).
+    clarity : of each cluster, how far its density stands above the valley around it (logarithm; that of the gap for an island).
     cluster_p : of each cluster, (1 + b) / (1 + B): in b of B maps of structureless data the clearest cluster was as clear.
     preserved : of each point, the share of its neighbours in the data that are its neighbours in the map.
     point_p : of each point, (1 + s) / (1 + B), s the sum over maps of the share of points that do as well or better.

@@ -2,7 +2,8 @@
 
 The density at a point follows from the distance to its k-th neighbour in the map. Going down from the highest point, each
 hill grows until it meets a higher one; how far its top stands above that saddle, as a logarithm of density, is its
-clarity (topological persistence; Chazal et al. 2013). Islands without a bridge are infinitely clear.
+clarity (topological persistence; Chazal et al. 2013). Between islands without a bridge the saddle is as deep as the gap is
+wide: the density of neighbours that far away.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
 from ..typing import FloatArray, IntArray
-from .nearest import map_neighbors
+from .nearest import map_neighbors, nearest_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +41,13 @@ def density_clusters(
     density, near = _density(Y, n_neighbors, n_jobs)
     order = np.argsort(-density, kind="stable")
     links = _links(near, density, order)
-    clarity = _persistence(order, links, density, n_neighbors)
-    labels = _grow(order, links, density, clarity, min_clarity)
+    hills = _Hills(len(Y), density.tolist(), n_neighbors)
+    for i in order.tolist():
+        hills.reach(i, links[i])
+    for low, high, gap in _bridges(Y, hills, n_jobs):
+        hills.meet(low, high, -Y.shape[1] * math.log(gap) if gap > 0 else math.inf)
+    clarity = hills.clarity
+    labels = hills.clusters(min_clarity)
     tops, labels, counts = np.unique(labels, return_inverse=True, return_counts=True)
     place = np.empty(len(tops), np.int64)
     by_size = np.argsort(-counts, kind="stable")
@@ -107,45 +113,73 @@ def _root(parent: list[int], i: int) -> int:
     return i
 
 
-def _persistence(
-    order: IntArray, links: list[list[int]], density: NDArray[np.float64], min_size: int
-) -> dict[int, float]:
-    """For each top how far it stands above the saddle to a higher hill; infinite for the highest of each island."""
-    parent, size = list(range(len(order))), [1] * len(order)
-    height = density.tolist()
-    clarity: dict[int, float] = {}
-    for i in order.tolist():
-        roots = sorted({_root(parent, j) for j in links[i]}, key=lambda top: (-height[top], top))
-        if not roots:
-            clarity[i] = math.inf
-            continue
-        for lower in roots[1:]:
-            clarity[lower] = height[lower] - height[i] if size[lower] >= min_size else 0.0
-            parent[lower] = roots[0]
-            size[roots[0]] += size[lower]
-        parent[i] = roots[0]
-        size[roots[0]] += 1
-    return clarity
+class _Hills:
+    """Hills that grow as the water falls: which point belongs to which top, and how clear each top was when it was met."""
+
+    def __init__(self, n: int, height: list[float], min_size: int) -> None:
+        self.parent, self.size, self.height, self.min_size = list(range(n)), [1] * n, height, min_size
+        self.clarity: dict[int, float] = {}
+        self.meetings: list[
+            tuple[int, int]
+        ] = []  # tops that were met, and a point of the hill that swallowed them
+        self.up: list[int] = list(range(n))  # the way to each point's own top, before any hills met
+
+    def reach(self, i: int, higher: list[int]) -> None:
+        """Point i comes out of the water, beside the given points."""
+        tops = sorted({_root(self.parent, j) for j in higher}, key=lambda top: (-self.height[top], top))
+        if not tops:
+            self.clarity[i] = math.inf
+            return
+        self.up[i] = max(higher, key=lambda j: (self.height[j], -j))
+        for low in tops[1:]:
+            self._join(low, tops[0], self.height[i])
+        self.parent[i] = tops[0]
+        self.size[tops[0]] += 1
+
+    def meet(self, a: int, b: int, saddle: float) -> None:
+        """Two islands, given by any of their points, are joined at this height."""
+        tops = sorted(
+            (_root(self.parent, a), _root(self.parent, b)), key=lambda top: (-self.height[top], top)
+        )
+        if tops[0] != tops[1]:
+            self._join(tops[1], tops[0], saddle)
+
+    def _join(self, low: int, high: int, saddle: float) -> None:
+        seen = self.size[low] >= self.min_size
+        self.clarity[low] = max(0.0, self.height[low] - saddle) if seen else 0.0
+        self.parent[low] = high
+        self.size[high] += self.size[low]
+        self.meetings.append((low, high))
+
+    def clusters(self, least: float) -> IntArray:
+        """The top of each point's hill when hills of less clarity are part of the one they met."""
+        parent = list(self.up)
+        for low, high in self.meetings:
+            if self.clarity[low] < least:
+                parent[low] = high
+        return np.array([_root(parent, i) for i in range(len(parent))])
 
 
-def _grow(
-    order: IntArray,
-    links: list[list[int]],
-    density: NDArray[np.float64],
-    clarity: dict[int, float],
-    least: float,
-) -> IntArray:
-    """The top of each point's hill when hills of less clarity are part of their neighbour."""
-    parent = list(range(len(order)))
-    height = density.tolist()
-    for i in order.tolist():
-        roots = sorted({_root(parent, j) for j in links[i]}, key=lambda top: (-height[top], top))
-        if roots:
-            parent[i] = roots[0]
-            for lower in roots[1:]:
-                if clarity[lower] < least:
-                    parent[lower] = roots[0]
-    return np.array([_root(parent, i) for i in range(len(order))])
+def _bridges(Y: FloatArray, hills: _Hills, n_jobs: int | None) -> list[tuple[int, int, float]]:
+    """The shortest gaps that join all islands, shortest first (Borůvka's tree)."""
+    island = np.array([_root(hills.parent, i) for i in range(len(Y))])
+    found: set[tuple[float, int, int]] = set()
+    while len(names := np.unique(island)) > 1:
+        gaps = [_gap(Y, island == name, n_jobs) for name in names]
+        found.update(gaps)
+        for _, a, b in sorted(gaps):
+            island[island == max(island[a], island[b])] = min(island[a], island[b])
+    return [(a, b, gap) for gap, a, b in sorted(found)]
+
+
+def _gap(Y: FloatArray, inside: NDArray[np.bool_], n_jobs: int | None) -> tuple[float, int, int]:
+    """The shortest way from some points to any other: its length and its two ends, the smaller number first."""
+    mine, others = np.flatnonzero(inside), np.flatnonzero(~inside)
+    near = others[nearest_in(Y[others], Y[mine], 1, n_jobs)[:, 0]]
+    far = np.sqrt(np.sum((Y[mine].astype(np.float64) - Y[near]) ** 2, axis=1))
+    best = int(far.argmin())
+    a, b = sorted((int(mine[best]), int(near[best])))
+    return float(far[best]), a, b
 
 
 def _first_like_second(clarity: NDArray[np.float64]) -> NDArray[np.float64]:
