@@ -13,6 +13,13 @@ from .estimators import KDSClustering as KDSClustering
 from .graph import Graph as Graph
 from .measures import align as align
 from .measures.similarity import similarity as similarity
+from .measures.align import align as align
+from .measures.chance import null_test as null_test
+from .measures.compare import compare as compare
+from .measures.indicatrix import indicatrix as indicatrix
+from .measures.stability import stability as stability
+from .measures.trust import measure as measure
+from .measures.tune import tune as tune
 from .methods import quadratic as quadratic
 from .methods.forces import forces as forces
 from .methods.forces import gradient_agreement as gradient_agreement
