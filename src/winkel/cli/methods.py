@@ -184,8 +184,7 @@ def read_settings(method: Method, given: Sequence[str]) -> Recipe:
     kinds = settings_of(method)
     settings: dict[str, Any] = {}
     for text in given:
-        name, equals, value = text.partition("=")
-        name = name.strip().replace("-", "_")
+        name, (_, equals, value) = setting_name(text), text.partition("=")
         if not equals:
             raise UsageError(f"--set takes name=value; got {text!r}.")
         if name in _OPTIONS:
@@ -194,6 +193,11 @@ def read_settings(method: Method, given: Sequence[str]) -> Recipe:
             raise UsageError(f"{method.name} has no setting {name!r}; it has {', '.join(kinds)}.")
         settings[name] = _value(name, value.strip(), kinds[name])
     return Recipe(method, settings)
+
+
+def setting_name(text: str) -> str:
+    """The name in "name=value"."""
+    return text.partition("=")[0].strip().replace("-", "_")
 
 
 def settings_of(method: Method) -> dict[str, frozenset[type]]:
