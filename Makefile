@@ -2,9 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(shell find cpp src -type f \( -name '*.?pp' -o -name '*.py' -o -name '*.pyi' \)) CMakeLists.txt pyproject.toml
+SOURCES := $(shell find cpp src -type f \( -name '*.?pp' -o -name '*.py' -o -name '*.pyi' -o -name 'explorer.*' \)) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint core stubs format sanitize bench clean
+.PHONY: demo test lint core stubs web format sanitize bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/winkel demo
@@ -59,6 +59,10 @@ core:
 stubs: core
 	PYTHONPATH=src $(DEV)/python -m nanobind.stubgen -q -m winkel._core -o src/winkel/_core.pyi
 	$(DEV)/ruff format -q --no-force-exclude src/winkel/_core.pyi
+
+# The program of the explorer page, from web/ into src/winkel/view/static (needs Node 20; using winkel does not).
+web:
+	cd web && npm ci --no-fund --no-audit && npm run build
 
 format:
 	$(DEV)/ruff check --fix -q src tests benchmarks examples

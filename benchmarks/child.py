@@ -62,7 +62,10 @@ def measure(job: dict) -> dict:
 
 
 def measure_calls(job: dict, call) -> dict:
-    """Times of the first and, if the job asks for two calls, of the second; memory; hash of the output."""
+    """Times of the first and, if the job asks for two calls, of the second; memory; hash of the output.
+
+    Arrays whose name begins with "seconds" are times of the contestant's own, which no two runs share.
+    """
     import hashlib
 
     import numpy as np
@@ -75,7 +78,7 @@ def measure_calls(job: dict, call) -> dict:
     if job["calls"] > 1:
         arrays, result["second_seconds"], result["second_cpu_seconds"] = timed_call(call, X)
     digest = hashlib.sha256()
-    for name in sorted(arrays):
+    for name in sorted(name for name in arrays if not name.startswith("seconds")):
         digest.update(np.ascontiguousarray(arrays[name]).data)
     np.savez(job["output"], **arrays)
     return result | {"sha256": digest.hexdigest()}

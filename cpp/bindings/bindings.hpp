@@ -36,15 +36,19 @@ std::pair<Array, T*> new_array(std::initializer_list<size_t> shape) {
 }
 
 void bind_knn(nb::module_& m);
+void bind_lvm(nb::module_& m);
 void bind_distances(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_dense(nb::module_& m);
 void bind_metrics(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_place(nb::module_& m);
+void bind_products(nb::module_& m);
 void bind_field(nb::module_& m);
+void bind_forces(nb::module_& m);
 void bind_rng(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_sparse_query(nb::module_& m);
+void bind_spline_grid(nb::module_& m);
 
 }  // namespace winkel

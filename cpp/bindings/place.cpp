@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bindings.hpp"
+#include "core/curves.hpp"
 
 namespace winkel {
 
@@ -22,6 +23,7 @@ struct Group {
         deviations(pair_deviations),
         params{first, second, floor} {
     loop = distortion_loop<double>(kernel, params);
+    if (loop == nullptr) loop = forces::placing_loop(kernel);
     if (loop == nullptr) throw std::invalid_argument("no such kernel: " + kernel);
     if (weights.shape(0) != anchors.shape(0) || weights.shape(1) != anchors.shape(1))
       throw std::invalid_argument("weights must have the shape of anchors");

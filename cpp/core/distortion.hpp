@@ -145,6 +145,23 @@ struct InvPower {
   }
 };
 
+// -1 / (1 + d^2)^a
+struct Cauchy {
+  template <class T>
+  static WINKEL_INLINE Ratio<T> at(const Pair<T>& p) {
+    const T t = T(1) + p.square;
+    return {T(0), T(-1), T(2) * p.square / t, t};
+  }
+};
+struct CauchyPower {
+  template <class T>
+  static WINKEL_INLINE Result<T> at(const Pair<T>& p) {
+    const T t = T(1) + p.square;
+    const T u = vecmath::exp(-p.first * vecmath::log(t));
+    return {-u, T(2) * p.first * p.square * u / t};
+  }
+};
+
 // log(1 - exp(-d^a))
 template <class P>
 struct Log {
@@ -305,6 +322,7 @@ DistortionLoop<T> distortion_loop(std::string_view name, const DistortionParams&
   if (name == "power") return loop_with_exponent<ds::Power, T>(params.first);
   if (name == "log1p") return loop_with_exponent<ds::Log1p, T>(params.first);
   if (name == "inv_power") return loop_with_exponent<ds::InvPower, T>(params.first);
+  if (name == "cauchy") return params.first == 1.0 ? ds::apply<ds::Cauchy, T> : ds::apply<ds::CauchyPower, T>;
   if (name == "log") return loop_with_exponent<ds::Log, T>(params.first);
   if (name == "log_ratio") return loop_with_exponent<ds::LogRatio, T>(params.first);
   if (name == "huber_penalty") return ds::apply<ds::HuberPenalty, T>;

@@ -82,7 +82,7 @@ WINKEL_TARGET int tile_hits(const Tile& t, Hit* hits) {
   return count;
 }
 
-WINKEL_TARGET int tile_hits_of(MetricKind metric, const Tile& t, Hit* hits) {
+WINKEL_TARGET inline int tile_hits_of(MetricKind metric, const Tile& t, Hit* hits) {
   switch (metric) {
     case MetricKind::manhattan:
       return tile_hits<Manhattan>(t, hits);

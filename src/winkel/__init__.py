@@ -19,22 +19,27 @@ _MODULES = {  # name: the module it stands for
 }
 _NAMES = {
     "Anchored": "problem",
+    "AttractRepel": "estimators",
     "Centered": "problem",
     "Constraint": "problem",
     "Embedding": "embedding",
     "Graph": "graph",
+    "LVM": "estimators",
     "MDE": "estimators",
     "Problem": "problem",
     "Pulls": "problem",
     "Standardized": "problem",
     "align": "measures.align",
     "animate": "view",
+    "explore": "view",
     "load": "embedding",
     "plot": "view",
     "preserve_distances": "methods.recipes",
     "preserve_neighbors": "methods.recipes",
+    "similarity": "measures.similarity",
     "losses": "problem",
     "penalties": "problem",
+    "write_html": "view",
 }
 
 __all__ = ["__version__", *_MODULES, *_NAMES]

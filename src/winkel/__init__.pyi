@@ -4,9 +4,12 @@ from . import graph as graph
 from .data import datasets as datasets
 from .embedding import Embedding as Embedding
 from .embedding import load as load
+from .estimators import LVM as LVM
 from .estimators import MDE as MDE
+from .estimators import AttractRepel as AttractRepel
 from .graph import Graph as Graph
 from .measures import align as align
+from .measures.similarity import similarity as similarity
 from .methods import quadratic as quadratic
 from .methods.recipes import preserve_distances as preserve_distances
 from .methods.recipes import preserve_neighbors as preserve_neighbors
@@ -19,6 +22,8 @@ from .problem import Standardized as Standardized
 from .problem import losses as losses
 from .problem import penalties as penalties
 from .view import animate as animate
+from .view import explore as explore
 from .view import plot as plot
+from .view import write_html as write_html
 
 __version__: str

@@ -28,6 +28,8 @@ PENALTIES = [
     (penalties.InvPower, {}, lambda d: -1 / d),
     (penalties.InvPower, {"exponent": 3.0}, lambda d: -1 / d**3),
     (penalties.InvPower, {"exponent": 2.2}, lambda d: -1 / d**2.2),
+    (penalties.Cauchy, {}, lambda d: -1 / (1 + d**2)),
+    (penalties.Cauchy, {"exponent": 1.6}, lambda d: -1 / (1 + d**2) ** 1.6),
     (penalties.Log, {}, lambda d: math.log(1 - math.exp(-d))),
     (penalties.Log, {"exponent": 2.0}, lambda d: math.log(1 - math.exp(-(d**2)))),
     (penalties.Log, {"exponent": 1.7}, lambda d: math.log(1 - math.exp(-(d**1.7)))),

@@ -18,12 +18,11 @@ from ..graph.given import function_distances
 from ..methods.mde import solve
 from ..methods.placement import Neighbors, landmarks, place_by_distances, place_by_neighbors
 from ..methods.recipes import (
-    ATTRACTIVE,
     MAX_DISTANCES,
-    REPULSIVE,
+    cauchy_stages,
+    choose_penalties,
     fit_scale,
     loss_maker,
-    named,
     pivot_start,
     preserve_distances,
     preserve_neighbors,
@@ -51,12 +50,13 @@ class MDE(GraphEmbedder):
     preserve : "neighbors" (who is near whom), or "distances" (how far apart all are).
     n_neighbors, metric : the neighbour graph, as in `winkel.graph.knn`; metric="precomputed" takes distances. X may also be
         a `winkel.Graph`, whose edges are then the similar pairs (or the roads, with preserve="distances").
-    attractive, repulsive : penalties for similar and dissimilar pairs, by name ("log1p" is Log1p(exponent=1.3)) or as
-        `winkel.penalties`; repulsive=None has
-        no dissimilar pairs (then use constraint="standardized").
-    repulsive_fraction : dissimilar pairs drawn for each similar one.
-    repulsive_pairs : "sampled", or "all": the same total repulsion shared by all pairs, without the noise of sampling; in
-        two and three dimensions by a field, in others by the exact sum.
+    attractive, repulsive : penalties for similar and dissimilar pairs, by name or as `winkel.penalties`; repulsive=None
+        has no dissimilar pairs (then use constraint="standardized"). repulsive="auto" is "cauchy" for a centred map in
+        the plane, whose neighbours are kept as by t-SNE, and "log" for any other. "log1p" is Log1p(exponent=2) beside
+        "cauchy" and Log1p(exponent=1.3) beside others.
+    repulsive_fraction : dissimilar pairs drawn for each similar one; where all pairs repel, how strongly they do.
+    repulsive_pairs : "sampled", or "all": no pairs are drawn, all repel, without the noise of sampling; in two and three
+        dimensions by a field, in others by the exact sum. "auto" is "all" for "cauchy", else "sampled".
     loss, max_distances : for preserve="distances": a name of `winkel.losses` or what makes one, and the most pairs to use.
     constraint : "centered", "standardized", or a `winkel.Constraint`.
     anchors : (indices, positions): rows that are to stay in given places.
@@ -89,9 +89,9 @@ class MDE(GraphEmbedder):
         n_neighbors: int = 15,
         metric: Metric = "euclidean",
         attractive: str | type[Distortion] | Distortion = "log1p",
-        repulsive: str | type[Distortion] | Distortion | None = "log",
+        repulsive: str | type[Distortion] | Distortion | None = "auto",
         repulsive_fraction: float = 1.0,
-        repulsive_pairs: str = "sampled",
+        repulsive_pairs: str = "auto",
         loss: str | Callable[[FloatArray], Distortion] = "absolute",
         max_distances: int = MAX_DISTANCES,
         constraint: str | Constraint = "centered",
@@ -139,7 +139,8 @@ class MDE(GraphEmbedder):
         data = self._data(X)
         graph = self._graph(data, seed)
         problem = self._problem(data, graph, self._constraint(), sample_weight, seed)
-        result = self._solve(problem, self._start(data, graph, problem, seed), seed)
+        stages = cauchy_stages(problem) if isinstance(self.init, str) else ()
+        result = self._solve(problem, self._start(data, graph, problem, seed), seed, stages)
         self._rows = data if self._has_rows(X) else None
         self._repulsion = 0.0
         if self.preserve == "neighbors" and graph is not None:
@@ -188,7 +189,13 @@ class MDE(GraphEmbedder):
     def _seed(self) -> int:
         return int(self.embedding_.seed or 0)
 
-    def _solve(self, problem: Problem, start: FloatArray, seed: int) -> Embedding:
+    def _solve(
+        self,
+        problem: Problem,
+        start: FloatArray,
+        seed: int,
+        stages: Sequence[tuple[float, float]] = (),
+    ) -> Embedding:
         return solve(
             problem,
             init=start,
@@ -201,6 +208,12 @@ class MDE(GraphEmbedder):
             callbacks=self.callbacks or (),
             keep_frames=self.keep_frames,
             strict=False,
+            stages=stages,
+        )
+
+    def _penalties(self) -> tuple[Distortion, Distortion | None, bool]:
+        return choose_penalties(
+            self.attractive, self.repulsive, self.repulsive_pairs, self.n_components, self._constraint()
         )
 
     def _check_rows(self) -> None:
@@ -214,8 +227,7 @@ class MDE(GraphEmbedder):
             )
 
     def _place_near(self, near: Neighbors) -> FloatArray:
-        attractive = named("attractive", self.attractive, ATTRACTIVE)
-        repulsive = None if self.repulsive is None else named("repulsive", self.repulsive, REPULSIVE)
+        attractive, repulsive, _ = self._penalties()
         Y, n_jobs = self.embedding_.Y, resolve_n_jobs(self.n_jobs)
         return place_by_neighbors(Y, near, attractive, repulsive, self._repulsion, self._seed, n_jobs)
 
@@ -271,13 +283,14 @@ class MDE(GraphEmbedder):
         seed: int,
     ) -> Problem:
         if self.preserve == "neighbors":
+            attractive, repulsive, all_pairs = self._penalties()
             return preserve_neighbors(
                 graph,
                 self.n_components,
-                attractive=self.attractive,
-                repulsive=self.repulsive,
+                attractive=attractive,
+                repulsive=repulsive,
                 repulsive_fraction=self.repulsive_fraction,
-                repulsive_pairs=self.repulsive_pairs,
+                repulsive_pairs="all" if all_pairs else "sampled",
                 sample_weight=sample_weight,
                 constraint=constraint,
                 n_jobs=self.n_jobs,

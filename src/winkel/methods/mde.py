@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..random import Stream
 from ..resources import resolve_seed
 from ..solvers import digest, run
 from ..solvers.base import History
+from ..solvers.continuation import Continuation
 from ..solvers.lbfgs import LBFGS
 from ..typing import FloatArray, RandomState
 
@@ -60,8 +61,11 @@ def solve(
     resume: bool = False,
     keep_frames: int = 0,
     strict: bool = True,
+    stages: Sequence[tuple[float, float]] = (),
 ) -> Embedding:
     """The embedding that `solver`, one of `SOLVERS`, finds for `problem`.
+
+    `stages` are (share of the background, share of the iterations) to go through before the problem itself.
 
     A run that makes all its iterations gives a warning; when not `strict`, only if the objective was still falling.
     """
@@ -86,7 +90,7 @@ def solve(
     elif chosen == "eigen":
         task = _eigen(problem, seed)
     else:
-        task = _lbfgs(problem, init, memory, tol, seed, strict)
+        task = _staged(_lbfgs(problem, init, memory, tol, seed, strict), stages, max_iter)
     result = run(
         task.solver,
         task.problem,
@@ -157,8 +161,8 @@ def still_falling(history: History) -> bool:
     objective = history.objective
     first, last = float(objective[0]), float(objective[-1])
     before = float(objective[-1 - min(len(objective) - 1, max(1, len(objective) // 10))])
-    # A part of the whole fall is allowed for too, since an objective may end near zero.
-    return before - last > SETTLED * (abs(last) + 0.1 * (first - last))
+    # A part of the whole fall is allowed for too, since an objective may end near zero; stages may also raise it.
+    return before - last > SETTLED * (abs(last) + 0.1 * max(first - last, 0.0))
 
 
 def start(problem: Problem, init: ArrayLike | None, seed: int) -> FloatArray:
@@ -183,6 +187,15 @@ def _lbfgs(
     Y0 = start(problem, init, seed)
     settings = {"distortion": type(problem.distortion).__name__, "tol": float(tol), "memory": int(memory)}
     return _Task(LBFGS(memory=memory, tol=tol, expects_convergence=strict), problem, Y0, settings, problem)
+
+
+def _staged(task: _Task, stages: Sequence[tuple[float, float]], max_iter: int) -> _Task:
+    """The task led up to by problems with another share of the background."""
+    if not stages:
+        return task
+    problems = [task.problem.with_background(share) for share, _ in stages]
+    solver = Continuation(task.solver, tuple(round(part * max_iter) for _, part in stages))
+    return replace(task, solver=solver, problem=[*problems, task.problem])
 
 
 def _linear(problem: Problem) -> _Task:

@@ -12,6 +12,7 @@ from .. import _core
 from ..errors import InvalidParameterError
 from ..problem.distortions import Distortion, FusedPart
 from ..problem.distortions.base import DEFAULT_FLOOR
+from ..problem.distortions.penalties import Cauchy
 from ..random import Stream
 from ..typing import FloatArray
 
@@ -44,15 +45,18 @@ def place_by_neighbors(
 ) -> FloatArray:
     """Positions where attraction by the neighbours and repulsion by landmarks balance.
 
-    `repulsion` is the total repulsive weight of a row, shared by the landmarks: what a fitted row met in the mean.
+    `repulsion` is the total repulsive weight of a row, shared by the landmarks: what a fitted row met in the mean. The
+    Cauchy penalty is felt by near rows only, which landmarks cannot stand for: there all fitted rows repel.
     """
     anchors = np.ascontiguousarray(Y, dtype=np.float64)
     part = _only_part(attractive)
     groups = [_group(part, near.index, np.full(near.index.shape, near.weight * part.weights), None)]
     if repulsive is not None and repulsion > 0:
-        marks, part = landmarks(len(Y), seed)[None, :], _only_part(repulsive)
+        near_only = isinstance(repulsive, Cauchy)
+        marks = np.arange(len(Y), dtype=np.int32) if near_only else landmarks(len(Y), seed)
+        marks, part = marks[None, :], _only_part(repulsive)
         groups.append(_group(part, marks, np.full(marks.shape, -repulsion * part.weights / marks.size), None))
-    start = _weighted_mean(anchors, near)
+    start = weighted_mean(anchors, near)
     return _core.place_rows(anchors, start, groups, _MAX_ITER, _TOL, n_jobs)
 
 
@@ -70,7 +74,7 @@ def place_by_distances(
     anchors = np.ascontiguousarray(Y, dtype=np.float64)
     far = np.ascontiguousarray(distances, dtype=np.float64)
     near = np.argsort(far, axis=1, kind="stable")[:, :8].astype(np.int32)
-    start = _weighted_mean(anchors, Neighbors(marks[near], np.take_along_axis(far, near, axis=1), 1.0))
+    start = weighted_mean(anchors, Neighbors(marks[near], np.take_along_axis(far, near, axis=1), 1.0))
     # A loss takes its floor from the mean of its distances, which must not depend on what rows come together.
     part = replace(_only_part(make(far.ravel())), floor=1e-6 * float(anchors.std()) or DEFAULT_FLOOR)
     weights = np.reshape(np.broadcast_to(part.weights, far.size), far.shape)
@@ -78,7 +82,7 @@ def place_by_distances(
     return _core.place_rows(anchors, start, [group], _MAX_ITER, _TOL, n_jobs)
 
 
-def _weighted_mean(Y: FloatArray, near: Neighbors) -> NDArray[np.float64]:
+def weighted_mean(Y: FloatArray, near: Neighbors) -> NDArray[np.float64]:
     """Mean of the neighbours' positions, nearer ones counting more; summed neighbour by neighbour."""
     weight = 1 / (1e-12 + near.distance.astype(np.float64))
     weight /= weight.max(axis=1, keepdims=True)

@@ -26,7 +26,7 @@ MARGIN = 0.6  # of the tolerance, for an error measured at few points
 
 # Nodes a side and separation of the boxes, coarse to fine, and the largest tolerance a rung is the first choice for.
 _RUNGS = {
-    2: ((4, 1.65, 1.0), (4, 2.3, 4e-4), (6, 1.9, 2e-4), (8, 1.9, 5e-5), (8, 2.5, 2e-5)),
+    2: ((4, 1.1, 1.0), (4, 1.65, 1.5e-3), (4, 2.3, 4e-4), (6, 1.9, 2e-4), (8, 1.9, 5e-5), (8, 2.5, 2e-5)),
     3: ((3, 1.8, 1.0), (4, 1.5, 4e-3), (4, 2.3, 4e-4), (6, 1.9, 2e-4), (8, 2.2, 2e-5)),
 }
 
@@ -58,11 +58,13 @@ class Kernel:
         parts = distortion.fused()
         if len(parts) != 1 or parts[0].kernel not in KERNELS or not isinstance(parts[0].weights, float):
             raise InvalidParameterError(
-                f"All-pairs sums need one of the penalties InvPower, Log, Log1p or LogRatio with one weight for all pairs; "
+                f"All-pairs sums need one of the penalties Cauchy, InvPower, Log, Log1p or LogRatio with one weight for all pairs; "
                 f"got {distortion!r}. Give pairs for any other distortion."
             )
-        part = parts[0]
-        return cls(part.kernel, exponent=part.first, weight=float(parts[0].weights), floor=part.floor)
+        part, weight = parts[0], float(parts[0].weights)
+        if part.kernel == "cauchy":
+            weight = -weight  # the penalty is −1 times the kernel, which has its usual sign here
+        return cls(part.kernel, exponent=part.first, weight=weight, floor=part.floor)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -285,10 +286,25 @@ class Problem(Constrained):
         if self.pulls is not None:
             total += self.pulls.add(Y, scale, gradient)
         if self._kernel is not None:
-            sums = Field(self._kernel, self.n_components, n_jobs=self.n_threads).evaluate(Y)
+            sums = self._field.evaluate(Y)
             total += sums.total
             gradient += Y.dtype.type(scale) * sums.forces
         return total * scale, gradient
+
+    @property
+    def _field(self) -> Field:
+        assert self._kernel is not None
+        # The Cauchy kernel has no large forces between near points that would hide those of far ones.
+        tolerance = 2e-3 if self._kernel.name == "cauchy" else 1e-3
+        return Field(self._kernel, self.n_components, tolerance=tolerance, n_jobs=self.n_threads)
+
+    def with_background(self, share: float) -> Problem:
+        """The same problem with `share` times its background; the packed pairs are shared."""
+        assert self._kernel is not None
+        other = copy.copy(self)
+        other._plans = self._plans
+        other._kernel = replace(self._kernel, weight=share * self._kernel.weight)
+        return other
 
     def _distances(self, Y: FloatArray) -> FloatArray:
         return np.asarray(_core.pair_distances(self.edges, Y, self.n_threads))

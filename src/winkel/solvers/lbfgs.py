@@ -161,6 +161,7 @@ class LBFGS:
             step_length=found.t,
             lowest=lowest,
             idle=0 if lowest != state.lowest else state.idle + 1,
+            phase=state.phase,
         )
 
 

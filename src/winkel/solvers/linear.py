@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -65,6 +66,32 @@ def unreachable(problem: Problem, weights: Matrix) -> NDArray[np.bool_]:
         pulling = np.broadcast_to(problem.pulls.weights > 0, problem.pulls.indices.shape)
         tied[roots[problem.pulls.indices[pulling]]] = True
     return np.asarray(~tied[roots])
+
+
+class LinearSystem(Protocol):
+    """What conjugate gradients need: a positive definite system matrix · Y[free] = right, all coordinates side by side."""
+
+    n_pairs: int
+    free: Any
+    right: Matrix
+
+    @property
+    def matrix(self) -> Any:
+        """What multiplies the free rows from the left."""
+
+    @property
+    def scale(self) -> Matrix:
+        """The square of the remainder that counts as one, for each coordinate."""
+
+    @property
+    def precondition(self) -> Callable[[Matrix], Matrix]:
+        """An approximate inverse of the matrix."""
+
+    def whole(self, free: FloatArray, /) -> Matrix:
+        """The embedding with the free rows placed."""
+
+    def value(self, Y: Matrix, /) -> float:
+        """The objective."""
 
 
 class AnchoredSystem:
@@ -194,7 +221,7 @@ class ConjugateGradients:
     accuracy: float = ACCURACY
     name = "conjugate gradients"
 
-    def init(self, system: AnchoredSystem, Y0: FloatArray) -> CGState:
+    def init(self, system: LinearSystem, Y0: FloatArray) -> CGState:
         """The start, with the remainder of the system there."""
         Y = np.array(Y0, dtype=np.float64)
         remainder = system.right - system.matrix @ Y[system.free]
@@ -210,7 +237,7 @@ class ConjugateGradients:
             _relative(system, remainder),
         )
 
-    def step(self, system: AnchoredSystem, state: CGState) -> CGState:
+    def step(self, system: LinearSystem, state: CGState) -> CGState:
         """The state after a few products with the matrix."""
         X, R, P, old = np.array(state.Y[system.free]), state.remainder, state.direction, state.energy
         for _ in range(SWEEP):
@@ -257,12 +284,12 @@ def _residual(system: AnchoredSystem, free: FloatArray) -> float:
     return _scaled(system, system.right - system.matrix @ free)
 
 
-def _scaled(system: AnchoredSystem, remainder: Matrix) -> float:
+def _scaled(system: LinearSystem, remainder: Matrix) -> float:
     """Norm of the projected gradient of the average distortion."""
     return 2 * math.sqrt(float(np.sum(remainder * remainder))) / system.n_pairs
 
 
-def _relative(system: AnchoredSystem, remainder: Matrix) -> float:
+def _relative(system: LinearSystem, remainder: Matrix) -> float:
     size = np.sum(remainder * remainder, axis=0)
     return float(np.sqrt(np.max(_ratio(size, system.scale))))
 

@@ -525,7 +525,7 @@ def test_a_settled_map_does_not_nag_but_says_how_it_ended():
 
 def test_a_map_that_was_still_changing_says_so():
     with pytest.warns(NotConvergedWarning, match="still falling"):
-        mde(init="random", max_iter=3).fit(SOME)
+        mde(init="random", repulsive="log", max_iter=3).fit(SOME)
 
 
 # -------------------------------------------------------------------------------- scikit-learn

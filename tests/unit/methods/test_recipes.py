@@ -103,7 +103,7 @@ def test_penalties_by_name_class_instance_and_own():
     ("change", "message"),
     [
         ({"attractive": "log"}, "attractive must be one of 'linear'"),
-        ({"repulsive": "log1p"}, "repulsive must be one of 'log'"),
+        ({"repulsive": "log1p"}, "repulsive must be one of 'cauchy', 'log'"),
         ({"attractive": 3}, "distortion must be"),
         ({"attractive": wk.penalties.Log1p([1.0, 2.0])}, "one weight for all pairs"),
         ({"repulsive_fraction": 0}, "repulsive_fraction"),

@@ -12,7 +12,9 @@ EVERY = np.stack(np.triu_indices(N, 1), axis=1)
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 5])
-@pytest.mark.parametrize("penalty", [wk.penalties.Log, wk.penalties.InvPower, wk.penalties.LogRatio])
+@pytest.mark.parametrize(
+    "penalty", [wk.penalties.Cauchy, wk.penalties.Log, wk.penalties.InvPower, wk.penalties.LogRatio]
+)
 def test_background_is_the_sum_over_all_pairs(penalty, m):
     Y = RNG.normal(size=(N, m))
     attract = wk.penalties.Log1p()

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ... import _core
 from ...errors import InvalidParameterError
 from ...typing import FloatArray
 from .base import Constraint, random_normal, threads
+
+_BLAS_FROM = 16  # dimensions from which an eigenproblem could be given to several threads, at a loss
 
 
 @dataclass(frozen=True)
@@ -60,5 +63,9 @@ def _spectrum(Z: FloatArray) -> tuple[NDArray[np.float64], ...]:
     """Eigenvalues (ascending) and eigenvectors of the centred ZᵀZ, and the mean of the rows."""
     mean = np.asarray(_core.column_sums(Z, threads())) / len(Z)
     gram = _core.gram(Z, Z, threads()) - len(Z) * np.outer(mean, mean)
-    values, vectors = np.linalg.eigh(gram)
+    if len(gram) < _BLAS_FROM:
+        values, vectors = np.linalg.eigh(gram)
+    else:
+        with threadpool_limits(1, user_api="blas"):
+            values, vectors = np.linalg.eigh(gram)
     return values, vectors, mean

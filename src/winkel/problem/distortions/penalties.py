@@ -2,7 +2,7 @@
 
 A positive weight makes an increasing p attractive, a negative weight makes it repulsive. Linear, Quadratic,
 Cubic, Power, Huber, Logistic and Log1p are meant to attract; InvPower, Log and LogRatio are barriers meant
-to repel (p → −∞ as d → 0, p → 0 as d → ∞); PushAndPull joins one of each. `weights` is a number for all
+to repel (p → −∞ as d → 0, p → 0 as d → ∞), and Cauchy repels without a barrier; PushAndPull joins one of each. `weights` is a number for all
 pairs or a vector with one entry a pair.
 """
 
@@ -164,6 +164,20 @@ class InvPower(_WithExponent):
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         u = d**-self.exponent
         return -u, self.exponent * u / d
+
+
+@dataclass(frozen=True, eq=False)
+class Cauchy(_WithExponent):
+    """p(d) = −1/(1 + d²)^exponent, with 0 < exponent ≤ 5; repels with negative weights, and is finite at d = 0"""
+
+    exponent: float = 1.0
+    kernel: ClassVar[str] = "cauchy"
+    largest: ClassVar[float] = LARGEST_BARRIER_EXPONENT
+
+    def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
+        t = 1 + d * d
+        u = t**-self.exponent
+        return -u, 2 * self.exponent * d * u / t
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,1 @@
+"""Scripts that regenerate the papers' tables and figures."""

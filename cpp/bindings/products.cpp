@@ -1,0 +1,124 @@
+#include "core/products.hpp"
+
+#include "bindings.hpp"
+#include "rows.hpp"
+
+namespace winkel {
+
+namespace {
+
+using Pairs = std::tuple<int64_t, Out1<int32_t>, Out1<int32_t>, Out1<float>>;
+
+Pairs similar_pairs(Mat<const float> x, float limit, int64_t first, int64_t max_pairs, int threads) {
+  const int64_t n = rows_in(x);
+  require(x.shape(1) >= 1, "rows must have at least one column");
+  require(first >= 0 && first <= n, "first must be a row");
+  require(threads >= 1, "threads must be at least 1");
+  require_index_range(n);
+  SimilarityJoin join(x.data(), n, static_cast<int>(x.shape(1)), limit, first, max_pairs);
+  {
+    nb::gil_scoped_release release;
+    join.run(threads);
+  }
+  const size_t pairs = join.complete() ? static_cast<size_t>(join.count()) : 0;
+  auto [i, pi] = new_array<Out1<int32_t>, int32_t>({pairs});
+  auto [j, pj] = new_array<Out1<int32_t>, int32_t>({pairs});
+  auto [cosine, pc] = new_array<Out1<float>, float>({pairs});
+  if (pairs > 0) join.take(pi, pj, pc);
+  return {join.count(), i, j, cosine};
+}
+
+std::tuple<Out1<int64_t>, Out1<int32_t>, Out1<float>> rows_of_pairs(Vec<const int32_t> i,
+                                                                    Vec<const int32_t> j,
+                                                                    Vec<const float> cosine,
+                                                                    Vec<const double> norm, double tau) {
+  const int64_t n = rows_in(norm), pairs = rows_in(i);
+  require(rows_in(j) == pairs && rows_in(cosine) == pairs, "i, j and cosine must be of one length");
+  for (int64_t p = 0; p < pairs; ++p) {
+    require(i.data()[p] >= 0 && i.data()[p] < j.data()[p] && j.data()[p] < n, "pairs must have i < j < n");
+  }
+  const size_t entries = static_cast<size_t>(n + 2 * pairs);
+  auto [indptr, ptr] = new_array<Out1<int64_t>, int64_t>({static_cast<size_t>(n) + 1});
+  auto [indices, idx] = new_array<Out1<int32_t>, int32_t>({entries});
+  auto [values, val] = new_array<Out1<float>, float>({entries});
+  nb::gil_scoped_release release;
+  similarity_rows(i.data(), j.data(), cosine.data(), pairs, norm.data(), n, tau, ptr, idx, val);
+  return {indptr, indices, values};
+}
+
+// The low-rank matrix and the block of vectors, which must fit each other and the lanes.
+std::pair<LowRank, VectorBlock> operands(const Mat<const float>& left, const Mat<const float>& right,
+                                         const Mat<const float>& v) {
+  require(left.shape(0) == right.shape(0) && left.shape(1) == right.shape(1) && v.shape(0) == left.shape(0),
+          "left, right and v must have the same rows, and left and right the same columns");
+  require(left.shape(1) % kProductLanes == 0 && v.shape(1) % kProductLanes == 0 && left.shape(1) > 0,
+          "columns must be a multiple of 8");
+  require_index_range(rows_in(left));
+  return {{left.data(), right.data(), rows_in(left), static_cast<int>(left.shape(1))},
+          {v.data(), static_cast<int64_t>(v.shape(1))}};
+}
+
+std::tuple<Out2<double>, double, double> positive_product(Mat<const float> left, Mat<const float> right,
+                                                          Mat<const float> v, int threads) {
+  const auto [low, block] = operands(left, right, v);
+  require(threads >= 1, "threads must be at least 1");
+  auto [array, out] = new_array<Out2<double>, double>({v.shape(0), v.shape(1)});
+  PositiveSums sums;
+  {
+    nb::gil_scoped_release release;
+    sums = positive_part(low, block, threads, out);
+  }
+  return {array, sums.sum, sums.square};
+}
+
+// A symmetric CSR matrix of similarities, checked once and then used many times.
+struct SimilarMatrix {
+  SimilarMatrix(Vec<const int64_t> ptr, Vec<const int32_t> cols, Vec<const float> vals)
+      : indptr(ptr), indices(cols), values(vals) {
+    require(rows_in(ptr) >= 1, "not a CSR matrix");
+    sparse_rows<float>(ptr, cols, vals, rows_in(ptr) - 1);
+  }
+
+  std::tuple<Out2<double>, Out2<double>, Out1<double>> product(Mat<const float> left, Mat<const float> right,
+                                                               Mat<const float> v, int threads) const {
+    const auto [low, block] = operands(left, right, v);
+    require(threads >= 1, "threads must be at least 1");
+    require(rows_in(indptr) == low.n + 1, "left must have a row for each row of the matrix");
+    auto [fit, pf] = new_array<Out2<double>, double>({v.shape(0), v.shape(1)});
+    auto [plain, pp] = new_array<Out2<double>, double>({v.shape(0), v.shape(1)});
+    auto [sums, ps] = new_array<Out1<double>, double>({5});
+    {
+      nb::gil_scoped_release release;
+      similar_part({indptr.data(), indices.data(), values.data()}, low, block, threads, pf, pp, ps);
+    }
+    return {fit, plain, sums};
+  }
+
+  Vec<const int64_t> indptr;
+  Vec<const int32_t> indices;
+  Vec<const float> values;
+};
+
+}  // namespace
+
+void bind_products(nb::module_& m) {
+  m.def("similar_pairs", &similar_pairs, nb::arg("x"), nb::arg("limit"), nb::arg("first"),
+        nb::arg("max_pairs"), nb::arg("threads"),
+        "How many pairs i < j, first <= j, of rows of unit norm have a cosine above the limit, and i, j and "
+        "cosine of each; with more than max_pairs the search stops and no pairs are given.");
+  m.def("similarity_rows", &rows_of_pairs, nb::arg("i"), nb::arg("j"), nb::arg("cosine"), nb::arg("norm"),
+        nb::arg("tau"), "indptr, indices and values of the symmetric matrix r_i r_j (cosine - tau).");
+  m.def("positive_product", &positive_product, nb::arg("left"), nb::arg("right"), nb::arg("v"),
+        nb::arg("threads"),
+        "max(0, L) v for L = left right^T, which is symmetric, with the sums of max(0, L) and its square.");
+  nb::class_<SimilarMatrix>(m, "SimilarMatrix", "A symmetric CSR matrix S of similarities.")
+      .def(nb::init<Vec<const int64_t>, Vec<const int32_t>, Vec<const float>>(), nb::arg("indptr"),
+           nb::arg("indices"), nb::arg("values"))
+      .def("product", &SimilarMatrix::product, nb::arg("left"), nb::arg("right"), nb::arg("v"),
+           nb::arg("threads"),
+           "Over the pairs of S, for L = left right^T: sums of (S - min(0, L)) v_j and of v_j a row, and "
+           "totals "
+           "of min(0, L), its square, max(0, L), its square, and (S - L)^2.");
+}
+
+}  // namespace winkel

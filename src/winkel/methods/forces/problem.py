@@ -1,0 +1,203 @@
+"""A loss of attractions and repulsions, with its value and gradient: listed pairs, and all pairs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _core
+from ...errors import InvalidParameterError
+from ...problem.field import Field, Kernel
+from ...problem.grid import GridField
+from ...typing import FloatArray
+from .kernels import FLOOR, MapKernel
+from .weights import Pairs
+
+Matrix = NDArray[np.float64]
+
+PAIRS = ("auto", "exact", "field", "sampled")
+EXACT_UP_TO = 20_000  # rows, where there is no field
+FIELD_FROM = 2_000  # rows; below, the exact sum takes no longer
+DRAWS = 64  # others that a row is compared with, when they are sampled
+# What each way takes, in microseconds of one core, as measured: a point and a node of the grid, a point of the tree.
+GRID_POINT, GRID_NODE, TREE_POINT = 0.35, 0.18, 1.0
+TREE_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Value and gradient of a loss, taken apart."""
+
+    near_value: float
+    far_value: float
+    near: FloatArray  # gradient of the listed pairs, n × m
+    far: FloatArray  # gradient of all pairs
+    normalizer: float  # Σ_{i≠j} f_far, by which t-SNE divides
+
+
+@dataclass(frozen=True, eq=False)
+class ForceProblem:
+    """L(Y) = constant + e Σ_{i≠j} w_ij f_near(s_ij) + λ Σ_{i≠j} ½ (q_i + q_j) f_far(s_ij), s the squared distance on the map.
+
+    w is sparse and symmetric, f_near and f_far are functions of the kernel k_y by name ("kernel" k, "square" k²,
+    "neg_log" −log k, "apart" −log(1 − k), "logit" −log k + log(1 − k)), q are charges (1 when None). With `normalized` the
+    last term is log Σ f_far, as in t-SNE. `how` says how all pairs are summed: "exact", "field" or "sampled", the last from
+    `draws` others a row, which change with `round`. e, the exaggeration, is 1 but at the start of some runs.
+    """
+
+    kernel: MapKernel
+    pairs: Pairs
+    near_form: str
+    far_form: str
+    far_weight: float = 1.0
+    normalized: bool = False
+    charges: FloatArray | None = None
+    constant: float = 0.0
+    how: str = "exact"
+    n_jobs: int = 1
+    exaggeration: float = 1.0
+    seed: int = 0
+    round: int = 0
+    draws: int = DRAWS
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return len(self.pairs.indptr) - 1
+
+    def exaggerated(self, factor: float) -> ForceProblem:
+        """The same loss with attractions `factor` times as strong."""
+        return self if factor == self.exaggeration else replace(self, exaggeration=factor)
+
+    def at_round(self, number: int) -> ForceProblem:
+        """The same loss with other sampled pairs; itself when none are sampled."""
+        return replace(self, round=number) if self.how == "sampled" else self
+
+    def gradient(self, Y: FloatArray) -> tuple[float, FloatArray]:
+        """The value at Y and its gradient."""
+        parts = self.parts(Y)
+        return self.constant + parts.near_value + parts.far_value, parts.near + parts.far
+
+    def parts(self, Y: FloatArray) -> Parts:
+        """The value at Y and its gradient, of attraction and repulsion apart."""
+        points = np.ascontiguousarray(Y)
+        near_value, near = self._near(points)
+        potentials, far = self._far(points)
+        total = float(np.sum(potentials, dtype=np.float64))
+        if self.normalized:
+            total = max(total, np.finfo(np.float64).tiny)
+            far_value, scale = float(np.log(total)), 4 / total
+        else:
+            far_value, scale = self.far_weight * total, 4 * self.far_weight
+        far = (scale * far).astype(points.dtype, copy=False)
+        return Parts(near_value, far_value, near, far, total)
+
+    def _near(self, Y: FloatArray) -> tuple[float, FloatArray]:
+        pairs, e = self.pairs, self.exaggeration
+        weights = pairs.weights.astype(Y.dtype, copy=False)
+        value, force = _core.listed_forces(
+            self.kernel.curve(self.near_form), Y, pairs.indptr, pairs.indices, weights, True, self.n_jobs
+        )
+        force *= force.dtype.type(4 * e)
+        return e * value, force
+
+    def _far(self, Y: FloatArray) -> tuple[Matrix, Matrix]:
+        """Σⱼ ½(qᵢ + qⱼ) f and Σⱼ ½(qᵢ + qⱼ) f' (yᵢ − yⱼ) for every row i."""
+        potentials, force = self._sum(Y, None)
+        if self.charges is None:
+            return potentials, force
+        q = self.charges.astype(np.float64)
+        _, charged = self._sum(Y, self.charges)
+        # Summed over rows, qᵢ Σⱼ f is what the half sums of charges give.
+        return q * potentials, 0.5 * (q[:, None] * force + charged)
+
+    def _sum(self, Y: FloatArray, charges: FloatArray | None) -> tuple[Matrix, Matrix]:
+        """Σⱼ qⱼ f and Σⱼ qⱼ f' (yᵢ − yⱼ)."""
+        if self.how == "field":
+            return self._field_sum(Y, charges)
+        q = np.ones(len(Y), Y.dtype) if charges is None else charges.astype(Y.dtype, copy=False)
+        curve = self.kernel.curve(self.far_form)
+        if self.how == "exact" or len(Y) < 2:
+            potentials, force = _core.all_forces(curve, Y, q, None, self.n_jobs)
+        else:
+            potentials, force = _core.sampled_forces(
+                curve, Y, q, self.draws, self.seed, self.round, self.n_jobs
+            )
+        return potentials.astype(np.float64), force.astype(np.float64)
+
+    def _field_sum(self, Y: FloatArray, charges: FloatArray | None) -> tuple[Matrix, Matrix]:
+        grid = _grid_field(self.kernel, self.far_form, self.n_jobs)
+        if Y.shape[1] == 2 and grid is not None:
+            fast = GRID_NODE * grid.n_nodes(Y) <= (TREE_POINT - GRID_POINT) * len(Y)
+            if fast or _tree_kernel(self.kernel, self.far_form) is None:
+                sums = grid.evaluate(Y, charges)
+                return sums.potentials, 0.5 * sums.gradients
+        kernel = _tree_kernel(self.kernel, self.far_form)
+        if kernel is None:
+            raise InvalidParameterError(_no_field(self.kernel, self.far_form, Y.shape[1]))
+        # The tree knows no factor of the distance, so the points are stretched by it.
+        stretch = kernel_stretch(self.kernel)
+        field = Field(kernel, Y.shape[1], tolerance=TREE_TOLERANCE, n_jobs=self.n_jobs)
+        found = field.evaluate(Y * Y.dtype.type(stretch), charges)
+        return found.potentials.astype(np.float64), (0.5 * stretch) * found.forces.astype(np.float64)
+
+
+@lru_cache(maxsize=16)  # which keeps the transforms of the kernel from iteration to iteration
+def _grid_field(kernel: MapKernel, form: str, n_jobs: int) -> GridField | None:
+    f = _smooth_form(kernel, form)
+    return None if f is None else GridField(f, width=kernel.width, n_jobs=n_jobs)
+
+
+def choose_pairs(pairs: str, kernel: MapKernel, far_form: str, n: int, n_components: int) -> str:
+    """How all pairs are summed: `pairs`, or what suits the size when that is "auto"."""
+    if pairs not in PAIRS:
+        raise InvalidParameterError(f"pairs must be one of {', '.join(map(repr, PAIRS))}; got {pairs!r}.")
+    has_field = _has_field(kernel, far_form, n_components)
+    if pairs == "field" and not has_field:
+        raise InvalidParameterError(_no_field(kernel, far_form, n_components))
+    if pairs != "auto":
+        return pairs
+    if n <= FIELD_FROM or (n <= EXACT_UP_TO and not has_field):
+        return "exact"
+    return "field" if has_field else "sampled"
+
+
+def kernel_stretch(kernel: MapKernel) -> float:
+    """The factor c for which 1 + a s^b is 1 + (c² s)^b."""
+    return float(kernel.first ** (0.5 / kernel.second)) if kernel.name != "gaussian" else 1.0
+
+
+def _has_field(kernel: MapKernel, form: str, n_components: int) -> bool:
+    if n_components == 2 and _smooth_form(kernel, form) is not None:
+        return True
+    return n_components in (2, 3) and _tree_kernel(kernel, form) is not None
+
+
+def _no_field(kernel: MapKernel, form: str, n_components: int) -> str:
+    return (
+        f'pairs="field" is not there for the kernel {kernel.name!r} ({form}) in {n_components} dimensions: '
+        'use pairs="exact" or "sampled", kernel_y="cauchy", or two dimensions.'
+    )
+
+
+def _smooth_form(kernel: MapKernel, form: str) -> Callable[[Matrix], Matrix] | None:
+    """The function of squared distances that a grid can hold, or None."""
+    if form == "kernel":
+        return kernel.value
+    if form == "square":
+        return lambda s: np.square(kernel.value(s))
+    return None
+
+
+def _tree_kernel(kernel: MapKernel, form: str) -> Kernel | None:
+    """The same function, of stretched points, for the tree of boxes, or None."""
+    if form == "apart" and kernel.name in ("cauchy", "umap"):
+        floor = float(np.sqrt(FLOOR)) * kernel_stretch(kernel)
+        return Kernel("log_ratio", exponent=2 * kernel.second, weight=-1.0, floor=floor)
+    if kernel.name == "cauchy" and form in ("kernel", "square"):
+        return Kernel("cauchy", exponent=1.0 if form == "kernel" else 2.0)
+    return None

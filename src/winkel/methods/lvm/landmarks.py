@@ -1,0 +1,121 @@
+"""Which landmark is nearest: by rows and a metric, by a matrix of distances, or by paths in a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import dijkstra
+
+from ...graph import Graph, knn_query
+from ...typing import FloatArray
+
+Indices = NDArray[np.int64]
+Assignment = tuple[Indices, NDArray[np.float64]]
+
+
+class Blocks(Protocol):
+    """What of a family an assignment needs."""
+
+    items: NDArray[np.int32]  # points, block after block
+    bounds: Indices
+    member: Indices  # the entry that stands for each point, −1 for none
+
+
+class Nearest(Protocol):
+    """Gives every entry the nearest landmark of its block."""
+
+    def assign(self, blocks: Blocks, chosen: NDArray[np.bool_]) -> Assignment:
+        """The entry of the nearest chosen one, and its distance in the data's unit; a chosen one has itself.
+
+        Entries of a block in which none is chosen have themselves too, and so has one from which no chosen one
+        can be reached.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ByRows:
+    """By the rows of the data."""
+
+    rows: Any
+    metric: str
+    n_jobs: int | None
+
+    def assign(self, blocks: Blocks, chosen: NDArray[np.bool_]) -> Assignment:
+        """See `Nearest`."""
+
+        def nearest(some: Indices, marks: Indices) -> Assignment:
+            found, distance = knn_query(
+                self.rows[blocks.items[some]],
+                self.rows[blocks.items[marks]],
+                1,
+                metric=self.metric,
+                n_jobs=self.n_jobs,
+            )
+            return marks[found[:, 0]], distance[:, 0].astype(np.float64)
+
+        return _block_by_block(blocks, chosen, nearest)
+
+
+@dataclass(frozen=True, eq=False)
+class ByMatrix:
+    """By a square matrix of all distances."""
+
+    distances: FloatArray
+
+    def assign(self, blocks: Blocks, chosen: NDArray[np.bool_]) -> Assignment:
+        """See `Nearest`."""
+
+        def nearest(some: Indices, marks: Indices) -> Assignment:
+            part = self.distances[np.ix_(blocks.items[some], blocks.items[marks])]
+            found = np.argmin(part, axis=1)
+            return marks[found], part[np.arange(len(some)), found].astype(np.float64)
+
+        return _block_by_block(blocks, chosen, nearest)
+
+
+def _block_by_block(blocks: Blocks, chosen: NDArray[np.bool_], nearest: Any) -> Assignment:
+    landmark, distance = np.arange(len(blocks.items)), np.zeros(len(blocks.items))
+    for begin, end in zip(blocks.bounds[:-1].tolist(), blocks.bounds[1:].tolist()):
+        entries = np.arange(begin, end)
+        marks, others = entries[chosen[begin:end]], entries[~chosen[begin:end]]
+        if len(marks) and len(others):
+            landmark[others], distance[others] = nearest(others, marks)
+    return landmark, distance
+
+
+@dataclass(frozen=True, eq=False)
+class ByPaths:
+    """By shortest paths in a graph, for data of which only some distances are known.
+
+    A block stands for a region of points, those whose representatives are in it; paths that leave the region
+    are not taken, so that one search from all landmarks serves all blocks.
+    """
+
+    graph: Graph
+
+    def assign(self, blocks: Blocks, chosen: NDArray[np.bool_]) -> Assignment:
+        """See `Nearest`."""
+        block = np.repeat(np.arange(len(blocks.bounds) - 1), np.diff(blocks.bounds))
+        region = np.where(blocks.member >= 0, block[blocks.member], -1)
+        matrix = self.graph.distances.tocoo()
+        inside = (region[matrix.row] == region[matrix.col]) & (region[matrix.row] >= 0)
+        # A stored zero is an edge between duplicates, which scipy would take for no edge.
+        length = np.maximum(matrix.data[inside].astype(np.float64), np.finfo(np.float64).tiny)
+        paths = sp.csr_matrix((length, (matrix.row[inside], matrix.col[inside])), shape=matrix.shape)
+        landmark, distance = np.arange(len(blocks.items)), np.zeros(len(blocks.items))
+        marks = blocks.items[chosen].astype(np.int64)
+        if len(marks) == 0:
+            return landmark, distance
+        far, _, nearest = dijkstra(
+            paths, directed=True, indices=marks, min_only=True, return_predecessors=True
+        )
+        entry = np.full(self.graph.n, -1, np.int64)
+        entry[blocks.items] = np.arange(len(blocks.items))
+        reached = np.isfinite(far[blocks.items]) & ~chosen
+        landmark[reached] = entry[nearest[blocks.items[reached]]]
+        distance[reached] = far[blocks.items[reached]]
+        return landmark, distance

@@ -1,0 +1,23 @@
+"""Thresholded similarity matching (Saul 2023): maps that keep norms and small angles.
+
+    X ── similarity ──> S sparse ── updates (or dense) ──> L of rank d ── gram ──> Y
+                                                                           │
+                        weights ── extension (landmarks to all rows) <─────┤
+                                └─ placement (new rows) <──────────────────┘
+
+`fit` puts the steps together; `baselines` holds what the paper compares with. No step but the dense reference holds an
+n × n matrix.
+"""
+
+from .baselines import isomap_map, similarity_graph, svd_map
+from .extension import locally_linear_extension
+from .similarity import AngleHistogram, angle_histogram
+
+__all__ = [
+    "AngleHistogram",
+    "angle_histogram",
+    "isomap_map",
+    "locally_linear_extension",
+    "similarity_graph",
+    "svd_map",
+]

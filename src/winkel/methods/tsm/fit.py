@@ -1,0 +1,188 @@
+"""Thresholded similarity matching, step by step: S, then L, then the map; and landmarks for large data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...embedding import Embedding
+from ...random import Stream
+from ...resources import check_memory
+from ...solvers import run
+from ...solvers.base import History, Status
+from ...typing import FloatArray, IntArray
+from .baselines import svd_map
+from .dense import DenseMatching, DenseUpdates
+from .extension import locally_linear_extension
+from .gram import outputs, warn_if_not_a_gram_matrix
+from .placement import own_places
+from .similarity import AngleHistogram, Similarities, angle_histogram, row_norms, similarities
+from .updates import Factors, FactorUpdates, Matching
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for; `threshold` None takes it from the histogram of angles by `sparsity`."""
+
+    n_components: int
+    threshold: float | None
+    sparsity: float
+    n_landmarks: int | None
+    momentum: float
+    max_iter: int
+    tol: float
+    solver: str
+    regularization: float
+
+
+@dataclass(frozen=True)
+class Work:
+    """Seed, threads, memory and who listens."""
+
+    seed: int
+    n_jobs: int
+    limit: int | None
+    verbose: bool | int
+    callbacks: Sequence[object]
+
+
+def embed(X: FloatArray, settings: Settings, work: Work) -> Embedding:
+    """The Embedding of rows. Rows of zeros stand at the origin, equal rows in one place.
+
+    Its blocks are `eigenvalues` of the Gram matrix, `isolated` rows (similar to no other) and, if there were any,
+    `landmarks`.
+    """
+    _check_memory(X, settings, work)
+    nonzero = np.flatnonzero(row_norms(X) > 0)
+    marks = _landmarks(nonzero, settings, work.seed)
+    if len(marks) < 2:
+        return _without_angles(X, settings, work.seed)
+    tau = settings.threshold
+    if tau is None:
+        tau = angle_histogram(X[marks], sparsity=settings.sparsity, seed=work.seed).threshold
+    S, rows = similarities(X[marks], tau, n_jobs=work.n_jobs, limit=work.limit)
+    found = _solve(S, rows, settings, work)
+    places = np.zeros((len(marks), settings.n_components))
+    places[:, : found.Y.shape[1]] = found.Y[: len(marks)]
+    Y = np.zeros((len(X), settings.n_components))
+    Y[marks] = places
+    if len(marks) < len(nonzero):
+        Y[nonzero] = locally_linear_extension(
+            X[nonzero],
+            np.searchsorted(nonzero, marks),
+            places,
+            regularization=settings.regularization,
+            random_state=work.seed,
+            n_jobs=work.n_jobs,
+            verbose=work.verbose,
+        )
+    Y = Y[own_places(X, X)]
+    return Embedding(
+        Y=Y.astype(X.dtype),
+        objective=found.objective,
+        residual=found.residual,
+        history=found.history,
+        status=found.status,
+        seed=work.seed,
+        settings=_described(settings, tau, S),
+        blocks={"eigenvalues": found.eigenvalues, "isolated": marks[S.isolated], "landmarks": marks},
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    Y: Matrix
+    eigenvalues: Matrix
+    objective: float
+    residual: float
+    history: History
+    status: Status
+
+
+def _solve(S: Similarities, rows: FloatArray, settings: Settings, work: Work) -> _Found:
+    """The map of the rows of S."""
+    d = min(settings.n_components, S.n)
+    start = svd_start(rows, d, S.threshold)
+    problem = Matching(S, work.n_jobs)
+    if settings.solver == "dense":
+        solver: Any = DenseUpdates(settings.momentum)
+        task: Any = DenseMatching(S.dense(), S.total)
+    else:
+        solver, task = FactorUpdates(settings.momentum, settings.tol), problem
+    result = run(
+        solver, task, start, max_iter=settings.max_iter, callbacks=work.callbacks, verbose=work.verbose
+    )
+    state = result.state
+    made = outputs(state.Y, state.values, S.threshold)
+    warn_if_not_a_gram_matrix(made)
+    objective = problem.objective(Factors(state.Y, state.values))
+    return _Found(made.Y, made.eigenvalues, objective, state.residual, result.history, result.status)
+
+
+def svd_start(X: FloatArray, d: int, threshold: float) -> Matrix:
+    """Factors of L_ij = v_i·v_j − τ‖v_i‖‖v_j‖ with v the linear projections (eq 17); the last column enters negatively."""
+    V = svd_map(X, d).astype(np.float64)
+    return np.column_stack([V, np.sqrt(threshold) * row_norms(V)])
+
+
+def histogram(X: FloatArray, sparsity: float, seed: int) -> AngleHistogram:
+    """The histogram of angles by which "auto" chooses, of rows that are not zero."""
+    return angle_histogram(X[row_norms(X) > 0], sparsity=sparsity, seed=seed)
+
+
+def _landmarks(nonzero: IntArray, settings: Settings, seed: int) -> IntArray:
+    """The rows that are matched: all, or so many drawn at random."""
+    m = settings.n_landmarks
+    if m is None or m >= len(nonzero):
+        return nonzero
+    return np.sort(nonzero[Stream.named(seed, "landmarks").permutation(len(nonzero))[:m]])
+
+
+def _check_memory(X: FloatArray, settings: Settings, work: Work) -> None:
+    m = len(X) if settings.n_landmarks is None else min(len(X), settings.n_landmarks)
+    wide = 4.0 * m * X.shape[1] + 130.0 * m * settings.n_components
+    square = 48.0 * m * m if settings.solver == "dense" else 0.0
+    check_memory(
+        wide + square,
+        work.limit,
+        f"Similarity matching of {m} rows",
+        'Use n_landmarks, or solver="factors".' if square else "Use n_landmarks.",
+    )
+
+
+def _without_angles(X: FloatArray, settings: Settings, seed: int) -> Embedding:
+    """The map of rows of which at most one is not zero: norms are all there is to keep."""
+    Y = np.zeros((len(X), settings.n_components))
+    Y[:, 0] = row_norms(X)
+    tau = settings.threshold if settings.threshold is not None else 0.5
+    columns = {"iteration": [0], "objective": [0.0], "residual": [0.0], "seconds": [0.0]}
+    empty = np.empty(0, dtype=np.int64)
+    return Embedding(
+        Y=Y.astype(X.dtype),
+        objective=0.0,
+        residual=0.0,
+        history=History({name: np.array(column) for name, column in columns.items()}),
+        status=Status("converged", "At most one row is not zero: its norm is all there is to keep."),
+        seed=seed,
+        settings=_described(settings, tau, None),
+        blocks={"eigenvalues": np.zeros(1), "isolated": empty, "landmarks": empty},
+    )
+
+
+def _described(settings: Settings, tau: float, S: Similarities | None) -> dict[str, Any]:
+    return {
+        "method": "TSM",
+        "n_components": settings.n_components,
+        "threshold": float(tau),
+        "sparsity": 1.0 if S is None else 1.0 - S.density,
+        "n_virtual": 0 if S is None else S.n_virtual,
+        "momentum": settings.momentum,
+        "max_iter": settings.max_iter,
+        "solver": settings.solver,
+    }

@@ -1,0 +1,63 @@
+"""From the low-rank matrix L to the map (Saul 2023, eqs 7–9), without an n × n matrix."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from ...errors import DataWarning
+
+Matrix = NDArray[np.float64]
+
+_LARGE = 0.1  # a negative eigenvalue that is this part of the largest one says that d is too small
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The map Y and all eigenvalues of the Gram matrix that may be other than zero, largest first."""
+
+    Y: Matrix
+    eigenvalues: Matrix
+
+    @property
+    def negative(self) -> float:
+        """Size of the most negative eigenvalue as a part of the largest one."""
+        top = float(self.eigenvalues.max(initial=0.0))
+        return max(0.0, -float(self.eigenvalues.min(initial=0.0))) / top if top > 0 else 0.0
+
+
+def outputs(basis: Matrix, values: Matrix, threshold: float) -> Outputs:
+    """The Outputs of L = basis · diag(values) · basisᵀ.
+
+    The Gram matrix G = L + τ/(1−τ) s sᵀ with s_i = √L_ii (eq 8) has the columns of `basis` and s as factor, so the
+    eigenvalues of a (d+1) × (d+1) matrix are all of its eigenvalues; the d largest give Y (eq 9).
+    """
+    d = basis.shape[1]
+    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+        diagonal = np.einsum("ij,j,ij->i", basis, values, basis)
+        factor = np.column_stack([basis, np.sqrt(np.maximum(diagonal, 0.0))])
+        Q, R = np.linalg.qr(factor)
+        inner = (R * np.append(values, threshold / (1.0 - threshold))) @ R.T
+        eigenvalues, vectors = np.linalg.eigh((inner + inner.T) / 2.0)
+        top = vectors[:, ::-1][:, :d]
+        Y = Q @ (top * np.sqrt(np.maximum(eigenvalues[::-1][:d], 0.0)))
+    Y = np.pad(Y, ((0, 0), (0, d - Y.shape[1])))
+    return Outputs(Y, eigenvalues[::-1].copy())
+
+
+def warn_if_not_a_gram_matrix(found: Outputs) -> None:
+    """A DataWarning with the paper's advice when eigenvalues that should not be negative are."""
+    kept = found.eigenvalues[: found.Y.shape[1]]
+    missing = int(np.sum(kept < 0))
+    if found.negative > _LARGE or missing > 0:
+        warnings.warn(
+            f"The Gram matrix of the map has a negative eigenvalue of {found.negative:.0%} of the largest one"
+            f"{f', and {missing} of the {len(kept)} that should span the map are negative' if missing else ''}: no map in so "
+            f"few dimensions has these angles. Choose n_components above {len(kept)}.",
+            DataWarning,
+            stacklevel=3,
+        )

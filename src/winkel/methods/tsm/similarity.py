@@ -1,0 +1,219 @@
+"""Which rows are similar: the sparse matrix S of thresholded similarities (Saul 2023, eq 3).
+
+    S_ij = max(0, x_i·x_j − τ‖x_i‖‖x_j‖)
+
+It is found by comparing rows in tiles and keeping what exceeds the threshold, so memory goes with the entries of S,
+never with all pairs. Products are float32.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from ... import _core
+from ...errors import DataWarning, InvalidParameterError, MemoryLimitError
+from ...graph import knn_query
+from ...random import Stream
+from ...resources import format_memory
+from ...typing import FloatArray
+
+Matrix = NDArray[np.float64]
+Float32 = NDArray[np.float32]
+
+_SAMPLE = 2000  # rows whose angles with all others stand for all pairs
+_BINS = 180
+_LOWEST, _HIGHEST = 0.01, 0.999  # where "auto" may put the threshold
+_PAIR_BYTES = 28  # a pair in the list of the join and twice in S
+_MANY_ISOLATED = 0.05  # beyond this share of the rows the threshold is too high
+_STEP = 0.9  # virtual inputs stand this part of the threshold's angle apart
+
+
+@dataclass(frozen=True)
+class AngleHistogram:
+    """Angles in degrees between nearest neighbours and between all other pairs (Saul 2023, fig 2).
+
+    `edges` are those of the bins; `nearest` and `others` are densities. `threshold` is the cosine that leaves the share
+    `sparsity` of pairs without similarity, and `kept` the share of nearest neighbours that are still similar.
+    """
+
+    edges: Matrix
+    nearest: Matrix
+    others: Matrix
+    threshold: float
+    sparsity: float
+    kept: float
+
+
+@dataclass(frozen=True)
+class Similarities:
+    """S in compressed rows (diagonal included), for the rows that were given and `n_virtual` more at the end.
+
+    `total` is Σ_ij (x_i·x_j − τ‖x_i‖‖x_j‖) over the rows, the right side of eq 18; `isolated` are the rows that no other
+    is similar to, to each of which virtual inputs lead.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: Float32
+    threshold: float
+    total: float
+    n_virtual: int
+    isolated: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """Rows, virtual ones included."""
+        return len(self.indptr) - 1
+
+    @property
+    def density(self) -> float:
+        """Share of the entries of S that are not zero."""
+        return len(self.indices) / self.n**2
+
+    def dense(self) -> Matrix:
+        """S as an array of n × n, for references on small data."""
+        S = np.zeros((self.n, self.n))
+        S[np.repeat(np.arange(self.n), np.diff(self.indptr)), self.indices] = self.values
+        return S
+
+
+def row_norms(X: FloatArray) -> Matrix:
+    """The norm of each row, in double."""
+    norms: Matrix = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+    return norms
+
+
+def directions(X: FloatArray, norms: Matrix) -> Float32:
+    """Rows in unit norm, as they are compared; rows of zeros stay zeros."""
+    scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    return np.ascontiguousarray(X * scale[:, None], dtype=np.float32)
+
+
+def angle_histogram(X: FloatArray, *, sparsity: float = 0.99, seed: int = 0) -> AngleHistogram:
+    """The AngleHistogram of rows; up to 2 000 of them, drawn at random, are compared with all others.
+
+    Rows of zeros have no angle and must have been left out.
+    """
+    if not 0 < sparsity < 1:
+        raise InvalidParameterError(
+            f"sparsity must be a share of pairs between 0 and 1; got {sparsity!r}. The paper uses 0.99."
+        )
+    n = len(X)
+    unit = directions(X, row_norms(X))
+    rows = np.sort(Stream.named(seed, "angles").permutation(n)[:_SAMPLE])
+    counts = np.zeros(_BINS)
+    edges = np.linspace(0.0, 180.0, _BINS + 1)
+    fine = np.zeros(1 << 16)  # cosines, finely enough for the quantile
+    nearest = np.empty(len(rows))
+    with threadpool_limits(1, user_api="blas"):
+        for start in range(0, len(rows), 64):
+            some = rows[start : start + 64]
+            cosine = np.clip(unit[some] @ unit.T, -1.0, 1.0)
+            cosine[np.arange(len(some)), some] = np.nan
+            others = cosine[~np.isnan(cosine)]
+            nearest[start : start + 64] = np.nanmax(cosine, axis=1)
+            fine += np.bincount(((others + 1.0) * 0.5 * (len(fine) - 1)).astype(np.int64), minlength=len(fine))
+            counts += np.histogram(np.degrees(np.arccos(others)), edges)[0]
+    threshold = _quantile(fine, sparsity)
+    near = np.histogram(np.degrees(np.arccos(nearest)), edges)[0].astype(np.float64)
+    others = np.maximum(counts - near, 0.0)
+    return AngleHistogram(
+        edges, _density(near), _density(others), threshold, sparsity, float(np.mean(nearest > threshold))
+    )
+
+
+def _quantile(fine: Matrix, sparsity: float) -> float:
+    """The cosine that a share `sparsity` of the counted ones does not exceed, kept inside (0, 1)."""
+    place = int(np.searchsorted(np.cumsum(fine), sparsity * fine.sum()))
+    cosine = (min(place, len(fine) - 1) + 0.5) / (len(fine) - 1) * 2.0 - 1.0
+    return float(np.clip(cosine, _LOWEST, _HIGHEST))
+
+
+def _density(counts: Matrix) -> Matrix:
+    total = counts.sum()
+    return counts * (len(counts) / 180.0) / total if total > 0 else counts
+
+
+def similarities(
+    X: FloatArray, threshold: float, *, n_jobs: int = 1, limit: int | None = None
+) -> tuple[Similarities, FloatArray]:
+    """S of rows, none of them zero, and the rows with virtual inputs below them.
+
+    Virtual inputs lead from every isolated row to its nearest one, in steps of less than the threshold's angle (step 1
+    of the algorithm). `limit` caps the bytes of S.
+    """
+    n = len(X)
+    norms = row_norms(X)
+    pairs = similar_pairs(X, norms, threshold, n_jobs=n_jobs, limit=limit)
+    seen = np.zeros(n, dtype=bool)
+    seen[pairs[0]] = seen[pairs[1]] = True
+    isolated = np.flatnonzero(~seen)
+    if len(isolated) and n > 1:
+        _warn_if_many(len(isolated), n, threshold)
+        X = np.concatenate([X, virtual_inputs(X, norms, isolated, threshold, n_jobs)])
+        norms = row_norms(X)
+        more = similar_pairs(X, norms, threshold, first=n, n_jobs=n_jobs, limit=limit)
+        pairs = (
+            np.concatenate([pairs[0], more[0]]),
+            np.concatenate([pairs[1], more[1]]),
+            np.concatenate([pairs[2], more[2]]),
+        )
+    indptr, indices, values = _core.similarity_rows(*pairs, norms, threshold)
+    column_sums = X.sum(axis=0, dtype=np.float64)
+    total = float(np.sum(column_sums * column_sums)) - threshold * float(norms.sum()) ** 2
+    return Similarities(indptr, indices, values, threshold, total, len(X) - n, isolated), X
+
+
+def similar_pairs(
+    X: FloatArray, norms: Matrix, threshold: float, *, first: int = 0, n_jobs: int = 1, limit: int | None = None
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Float32]:
+    """Pairs i < j, first ≤ j, of rows with a cosine above the threshold, and the cosines.
+
+    An error when there are more than `limit` bytes allow.
+    """
+    n = len(X)
+    most = n * (n - 1) // 2 if limit is None else limit // _PAIR_BYTES
+    count, i, j, cosine = _core.similar_pairs(directions(X, norms), threshold, first, most, n_jobs)
+    if count > most:
+        raise MemoryLimitError(
+            f"More than {most} pairs of {n} rows have a cosine above threshold={threshold:.4g}, which needs more than "
+            f"max_memory={format_memory(limit or 0)}. Raise the threshold or the sparsity, use n_landmarks, or raise "
+            "max_memory."
+        )
+    return i, j, cosine
+
+
+def virtual_inputs(
+    X: FloatArray, norms: Matrix, isolated: NDArray[np.int64], threshold: float, n_jobs: int
+) -> FloatArray:
+    """Inputs on the arcs from isolated rows to their nearest rows, norms changing evenly on the way."""
+    index, distance = knn_query(X[isolated], X, 2, metric="cosine", n_jobs=n_jobs)
+    own = index[:, 0] == isolated
+    nearest = np.where(own, index[:, 1], index[:, 0])
+    angle = np.arccos(np.clip(1.0 - np.where(own, distance[:, 1], distance[:, 0]), -1.0, 1.0))
+    apart = _STEP * float(np.arccos(threshold))
+    made = [np.empty((0, X.shape[1]))]
+    for i, j, between in zip(isolated, nearest, angle):
+        steps = int(np.ceil(between / apart))
+        if steps < 2 or np.sin(between) < 1e-6:  # opposite directions have no arc of their own
+            continue
+        t = np.arange(1, steps)[:, None] / steps
+        a, b = X[i].astype(np.float64) / norms[i], X[j].astype(np.float64) / norms[j]
+        arc = (np.sin((1.0 - t) * between) * a + np.sin(t * between) * b) / np.sin(between)
+        made.append(arc * ((1.0 - t) * norms[i] + t * norms[j]))
+    return np.concatenate(made).astype(X.dtype)
+
+
+def _warn_if_many(isolated: int, n: int, threshold: float) -> None:
+    if isolated > _MANY_ISOLATED * n:
+        warnings.warn(
+            f"{isolated} of {n} rows are similar to no other at threshold={threshold:.4g}: virtual inputs tie them to "
+            "their nearest rows. A lower threshold (or sparsity) suits these data better.",
+            DataWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,184 @@
+"""The alternating updates on factors: memory goes with n·d and with the entries of S, never with n².
+
+Z differs from min(0, L) + δ only where S has entries, and min(0, L) = L − max(0, L), where L has rank d and max(0, L) is
+about as sparse as S. So a product with Z is one with low-rank factors, one with the positive part of L, whose entries are
+found by comparing rows in tiles, and one with S. All sums that δ and the objective need come of the same two passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from ... import _core
+from ...solvers.base import SolverState, Status
+from ...typing import FloatArray
+from .similarity import Similarities
+
+Matrix = NDArray[np.float64]
+Float32 = NDArray[np.float32]
+
+_LANES = 8  # the core works on this many columns at a time
+
+
+@dataclass(frozen=True)
+class Factors:
+    """The symmetric matrix basis · diag(values) · basisᵀ."""
+
+    basis: Matrix
+    values: Matrix
+
+    def toward(self, other: Factors, step: float) -> Factors:
+        """self + step · (self − other), of the sum of both ranks."""
+        if step == 0.0:
+            return self
+        return Factors(
+            np.concatenate([self.basis, other.basis], axis=1),
+            np.concatenate([(1.0 + step) * self.values, -step * other.values]),
+        )
+
+
+@dataclass(frozen=True)
+class Product:
+    """Z · V for the Z of some L, with δ, ‖Z‖², and the objective ‖L − Z‖² at that L."""
+
+    ZV: Matrix
+    delta: float
+    square: float
+    objective: float
+
+
+class Matching:
+    """min ‖L − Z‖² such that rank L = d, max(0, Z) = S and ΣZ ≥ total (eq 19), for L given by its factors."""
+
+    def __init__(self, S: Similarities, n_jobs: int = 1) -> None:
+        self._S = _core.SimilarMatrix(S.indptr, S.indices, S.values)
+        self._sum = float(np.sum(S.values, dtype=np.float64))
+        self._square = float(np.sum(np.square(S.values, dtype=np.float64)))
+        self._zeros = S.n**2 - len(S.values)
+        self._total = S.total
+        self._n_jobs = n_jobs
+
+    def product(self, L: Factors, V: Matrix) -> Product:
+        """Z · V for the Z that eqs 20–22 give for L."""
+        left, right, block = _padded(L.basis * L.values), _padded(L.basis), _padded(V)
+        width = V.shape[1]
+        high, high_sum, high_square = _core.positive_product(left, right, block, self._n_jobs)
+        fit, plain, (low, low_square, own, own_square, gap) = self._S.product(left, right, block, self._n_jobs)
+        with threadpool_limits(1, user_api="blas"):
+            wide_left, wide_right = left.astype(np.float64), right.astype(np.float64)
+            LV = wide_left @ (wide_right.T @ V)
+            whole_square = float(np.sum((wide_left.T @ wide_left) * (wide_right.T @ wide_right)))
+            whole_sum = float(wide_left.sum(axis=0) @ wide_right.sum(axis=0))
+        # What min(0, L) sums up to where S is zero, and the δ that makes up for what is missing (eq 21).
+        below = whole_sum - high_sum - low
+        delta = max(0.0, (self._total - below - self._sum) / self._zeros) if self._zeros else 0.0
+        ZV = LV - high[:, :width] + fit[:, :width] + delta * (V.sum(axis=0) - plain[:, :width])
+        square = whole_square - high_square - low_square
+        square += 2.0 * delta * below + self._zeros * delta**2 + self._square
+        beyond, beyond_square = high_sum - own, max(0.0, high_square - own_square)
+        objective = gap + beyond_square - 2.0 * delta * beyond + self._zeros * delta**2
+        return Product(ZV, delta, square, objective)
+
+    def objective(self, L: Factors) -> float:
+        """‖L − Z‖² for the Z of L."""
+        return self.product(L, np.zeros((len(L.basis), 1))).objective
+
+
+@dataclass(frozen=True)
+class FactorState(SolverState):
+    """Y is the basis of L, `values` its eigenvalues; `before` and `before_values` those of the L before; δ of the last Z."""
+
+    values: Matrix
+    before: Matrix
+    before_values: Matrix
+    delta: float
+
+    def extras(self) -> dict[str, float]:
+        """δ (eq 21), one an update."""
+        return {"delta": self.delta}
+
+
+@dataclass(frozen=True)
+class FactorUpdates:
+    """Z from the extrapolated L + momentum · (L − the one before); then L from one product of Z with the basis of L.
+
+    Of Z, the part in the tangent space of the matrices of rank d at L is taken, Q Qᵀ Z + Z Q Qᵀ − Q Qᵀ Z Q Qᵀ, which that
+    product gives, and of it the best approximation of rank d, by an eigenvalue problem of size 2d. The momentum of the
+    paper (eq 23) acts on Z, which has full rank; here it acts on L, so that all stays of rank 2d. An update that makes
+    the objective larger starts the momentum anew.
+    """
+
+    momentum: float = 0.9
+    tol: float = 0.0
+    name = "TSM"
+    expects_convergence = False
+
+    def init(self, problem: Matching, Y0: FloatArray) -> FactorState:
+        """The best approximation of rank d of the start L = Y0 · diag(1, …, 1, −1) · Y0ᵀ."""
+        F = np.asarray(Y0, dtype=np.float64)
+        signs = np.append(np.ones(F.shape[1] - 1), -1.0)
+        with threadpool_limits(1, user_api="blas"):
+            Q, R = np.linalg.qr(F)
+            L = _best(Q, (R * signs) @ R.T, F.shape[1] - 1)
+        return FactorState(0, L.basis, np.nan, np.nan, L.values, L.basis, L.values, 0.0)
+
+    def step(self, problem: Matching, state: FactorState) -> FactorState:
+        """One update of Z and one of L; the objective is ‖L − Z‖² between the two."""
+        L, before = Factors(state.Y, state.values), Factors(state.before, state.before_values)
+        Q = L.basis
+        found = problem.product(L.toward(before, self.momentum), Q)
+        with threadpool_limits(1, user_api="blas"):
+            inner = Q.T @ found.ZV
+            inner = (inner + inner.T) / 2.0
+            axes, R = np.linalg.qr(np.concatenate([Q, found.ZV], axis=1))
+            A, B = R[:, : Q.shape[1]], R[:, Q.shape[1] :]
+            new = _best(axes, A @ B.T + B @ A.T - A @ inner @ A.T, Q.shape[1])
+            cross = new.basis.T @ Q
+        objective = found.square - 2.0 * float(np.sum(np.diag(inner) * L.values)) + float(np.sum(L.values**2))
+        objective = max(0.0, objective)
+        if objective > state.objective:
+            L = new
+        return FactorState(
+            state.iteration + 1,
+            new.basis,
+            objective,
+            _change(new.values, state.values, cross),
+            new.values,
+            L.basis,
+            L.values,
+            found.delta,
+        )
+
+    def done(self, state: FactorState) -> Status | None:
+        """Converged when an update changes L by no more than `tol` of its norm."""
+        if not state.residual <= self.tol:
+            return None
+        return Status(
+            "converged", f"The last update changed L by {state.residual:.2g} of its norm, tol={self.tol:g}."
+        )
+
+
+def _best(Q: Matrix, inner: Matrix, d: int) -> Factors:
+    """The best approximation of rank d of Q · inner · Qᵀ, Q with orthonormal columns."""
+    values, vectors = np.linalg.eigh((inner + inner.T) / 2.0)
+    top = np.argsort(-np.abs(values), kind="stable")[:d]
+    return Factors(np.ascontiguousarray(Q @ vectors[:, top]), values[top])
+
+
+def _change(new: Matrix, old: Matrix, cross: Matrix) -> float:
+    """‖L − the one before‖ / ‖L‖, from the eigenvalues of both and the products of their bases."""
+    size = float(np.sum(new**2))
+    square = size + float(np.sum(old**2)) - 2.0 * float(np.sum(new[:, None] * old * cross**2))
+    return float(np.sqrt(max(0.0, square) / size)) if size > 0 else 0.0
+
+
+def _padded(rows: Matrix) -> Float32:
+    """Rows in single precision, their columns filled up with zeros to whole lanes."""
+    n, width = rows.shape
+    out = np.zeros((n, -(-width // _LANES) * _LANES), dtype=np.float32)
+    out[:, :width] = rows
+    return out

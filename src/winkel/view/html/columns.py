@@ -1,0 +1,119 @@
+"""Labels and fields of the rows as arrays: numbers, categories, or text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import InvalidInputError
+from .container import Part
+
+_MISSING = "(none)"
+MOST_CATEGORIES = 4096
+
+
+def check_column(given: ArrayLike, n: int, name: str) -> NDArray[Any]:
+    """The column as an array of n entries."""
+    array = np.asarray(given)
+    if array.ndim != 1 or len(array) != n:
+        raise InvalidInputError(f"{name} must hold one entry a row, {n} of them; got shape {array.shape}.")
+    return array
+
+
+def named_columns(fields: Any, n: int) -> dict[str, NDArray[Any]]:
+    """The columns of a data frame (pandas, polars, Arrow) or of a dict, by name."""
+    if fields is None:
+        return {}
+    names = getattr(fields, "column_names", None)  # Arrow calls them so; its `columns` are the data
+    if names is None:
+        names = list(fields) if isinstance(fields, Mapping) else getattr(fields, "columns", None)
+    if names is None:
+        raise InvalidInputError(
+            f"fields must be a data frame or a dict of columns; got a {type(fields).__name__}."
+        )
+    return {str(name): check_column(fields[name], n, f"fields[{name!r}]") for name in names}
+
+
+def add_column(
+    part: Part, key: str, name: str, values: NDArray[Any], order: NDArray[np.intp]
+) -> dict[str, Any]:
+    """What the page needs to know of one column; its arrays go into the part under `key`."""
+    if values.dtype.kind == "b":
+        return add_categories(part, key, name, values, order)
+    if values.dtype.kind in "iuf":
+        return add_numbers(part, key, name, values, order)
+    texts = as_texts(values)
+    if len(set(texts)) <= min(MOST_CATEGORIES, max(2, len(texts) // 4)):
+        return add_categories(part, key, name, np.asarray(texts, dtype=object), order)
+    return add_texts(part, key, name, texts)
+
+
+def add_numbers(
+    part: Part, key: str, name: str, values: NDArray[Any], order: NDArray[np.intp]
+) -> dict[str, Any]:
+    """A column of numbers, as small as keeps them: 32-bit integers, else single or double precision."""
+    if values.dtype.kind in "iu":
+        kept = values.astype(np.int32 if _fits_int32(values) else np.float64)
+    elif values.dtype.itemsize <= 4:
+        kept = values.astype(np.float32)
+    else:
+        kept = _shortened(values.astype(np.float64))
+    part.add(key, kept[order], "planes")
+    return {"name": name, "kind": "number", "array": key}
+
+
+def add_categories(
+    part: Part, key: str, name: str, values: NDArray[Any], order: NDArray[np.intp]
+) -> dict[str, Any]:
+    """A column of few different values, as their names in sorted order and a number a row."""
+    names, codes = category_codes(values)
+    small = np.uint8 if len(names) <= 256 else np.uint16 if len(names) <= 65536 else np.uint32
+    part.add(key, codes.astype(small)[order], "planes")
+    return {"name": name, "kind": "category", "array": key, "names": names}
+
+
+def add_texts(part: Part, key: str, name: str, texts: list[str]) -> dict[str, Any]:
+    """A column of text, as all bytes one after the other and the length of each."""
+    encoded = [text.encode("utf-8", "replace") for text in texts]
+    part.add(key, np.frombuffer(b"".join(encoded), dtype=np.uint8))
+    part.add(f"{key}.lengths", np.array([len(text) for text in encoded], dtype=np.uint32), "planes")
+    return {"name": name, "kind": "text", "array": key, "lengths": f"{key}.lengths"}
+
+
+def category_codes(values: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
+    """Names of the different values, numbers in their order and text in that of its characters, and each row's."""
+    if values.dtype.kind in "iuf":
+        different, codes = np.unique(values, return_inverse=True)
+        return [_number_name(value) for value in different], codes
+    names, codes = np.unique(np.asarray(as_texts(values), dtype=object), return_inverse=True)
+    return [str(name) for name in names], codes
+
+
+def as_texts(values: NDArray[Any]) -> list[str]:
+    """Every entry as text."""
+    return [_MISSING if _is_missing(value) else str(value) for value in values.tolist()]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _number_name(value: Any) -> str:
+    if np.isnan(value):
+        return _MISSING
+    return str(int(value)) if float(value).is_integer() else f"{value:g}"
+
+
+def _fits_int32(values: NDArray[Any]) -> bool:
+    return bool(values.min() >= -(2**31) and values.max() < 2**31)
+
+
+def _shortened(values: NDArray[np.float64]) -> NDArray[Any]:
+    """Single precision where it shows the same six digits, which is all that fit on a card."""
+    with np.errstate(over="ignore"):
+        single = values.astype(np.float32)
+    same = np.isclose(values, single, rtol=1e-6, atol=0, equal_nan=True)
+    return single if same.all() else values

@@ -1,0 +1,201 @@
+"""What a caller may give to the explorer, checked and in one form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...embedding import Embedding
+from ...errors import InvalidInputError, InvalidParameterError
+from ...graph import Graph
+from ...measures.align import align
+from ...typing import FloatArray
+
+_SHOWN_NEIGHBORS = 15  # of a graph without neighbour lists
+
+
+@dataclass(frozen=True)
+class GivenMap:
+    """One map, turned onto the first one, and what came with it."""
+
+    name: str
+    Y: FloatArray
+    graph: Graph | None = None
+    frames: FloatArray | None = None
+    iterations: NDArray[Any] | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.Y)
+
+
+def check_maps(maps: Any, frames: Any = None) -> tuple[GivenMap, ...]:
+    """The maps in order, all of the same rows; those of as many dimensions as an earlier one are turned onto it."""
+    named = maps if isinstance(maps, Mapping) else {_name_of(maps): maps}
+    if not named:
+        raise InvalidInputError("maps must hold at least one map; got an empty dict.")
+    given: list[GivenMap] = []
+    for name, item in named.items():
+        embedding = _embedding_of(item)
+        Y = _coordinates(item if embedding is None else embedding.Y, str(name))
+        if given and len(Y) != given[0].n:
+            raise InvalidInputError(
+                f"all maps must show the same rows; {given[0].name!r} has {given[0].n}, {name!r} has {len(Y)}."
+            )
+        target = next((other.Y for other in given if other.Y.shape == Y.shape), None)
+        turned = Y if target is None else align(Y, target, scale=True)
+        kept = frames.get(name) if isinstance(frames, Mapping) else frames if not given else None
+        if kept is None and embedding is not None:
+            kept = embedding.frames
+        steps, iterations = _check_frames(kept, Y, turned, str(name))
+        given.append(GivenMap(str(name), turned, getattr(embedding, "graph", None), steps, iterations))
+    return tuple(given)
+
+
+def check_neighbors(neighbors: Any, maps: tuple[GivenMap, ...]) -> NDArray[np.int32] | None:
+    """True neighbours of every row, n × k, −1 for none: given, or those that the first map was made from."""
+    if neighbors is False:
+        return None
+    if neighbors is None:
+        neighbors = next(
+            (m.graph for m in maps if m.graph is not None and m.graph.knn_indices is not None), None
+        )
+    if neighbors is None:
+        return None
+    if isinstance(neighbors, Graph):
+        lists = neighbors.knn_indices
+        lists = _lists_of_edges(neighbors) if lists is None else lists
+    else:
+        lists = np.asarray(neighbors)
+    n = maps[0].n
+    if lists.ndim != 2 or len(lists) != n or lists.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"neighbors must be a Graph of the {n} rows or an n × k array of row numbers; "
+            f"got shape {lists.shape}, dtype {lists.dtype}."
+        )
+    if lists.size and (lists.min() < -1 or lists.max() >= n):
+        raise InvalidInputError(f"neighbors must hold row numbers from 0 to {n - 1}, or −1 for none.")
+    return lists.astype(np.int32)
+
+
+def check_lists(lists: Any, n: int, name: str) -> list[NDArray[np.int64]]:
+    """Row numbers for every row: a sequence of n arrays, or an n × k array with −1 for none."""
+    if len(lists) != n:
+        raise InvalidInputError(f"{name} must hold one list a row, {n}; got {len(lists)}.")
+    rows = [np.asarray(row, dtype=np.int64).ravel() for row in lists]
+    rows = [row[row >= 0] for row in rows]
+    if any(len(row) and row.max() >= n for row in rows):
+        raise InvalidInputError(f"{name} must hold row numbers below {n}.")
+    return rows
+
+
+def check_images(images: Any, n: int) -> NDArray[np.uint8] | None:
+    """Pictures as bytes, n × height × width × (1 or 3): bytes as they are, other numbers stretched from least to most."""
+    if images is None:
+        return None
+    pictures = np.asarray(images)
+    shape = pictures.shape
+    if pictures.ndim not in (3, 4) or shape[0] != n or (pictures.ndim == 4 and shape[3] not in (1, 3)):
+        raise InvalidInputError(
+            f"images must have shape ({n}, height, width) or ({n}, height, width, 3); got {shape}."
+        )
+    if pictures.dtype != np.uint8:
+        if not np.isfinite(pictures).all():
+            raise InvalidInputError("images must be finite; fill missing values first.")
+        low, high = float(pictures.min()), float(pictures.max())
+        pictures = np.rint((pictures - low) * (255 / (high - low or 1.0))).astype(np.uint8)
+    return pictures.reshape(n, shape[1], shape[2], -1)
+
+
+def check_scores(scores: Any, maps: tuple[GivenMap, ...]) -> list[dict[str, Any]]:
+    """A row a measure with one value a map: of a Faithfulness or dict for the first map, or a dict of these by map."""
+    if scores is None:
+        return []
+    names = [m.name for m in maps]
+    by_map = isinstance(scores, Mapping) and all(name in names for name in scores) and len(scores) > 0
+    per_map = dict(scores) if by_map else {names[0]: scores}
+    rows: dict[str, dict[str, Any]] = {}
+    for map_name, given in per_map.items():
+        content = getattr(given, "scores", given)
+        if not isinstance(content, Mapping):
+            raise InvalidInputError(
+                f"scores must be a Faithfulness, a dict of values, or a dict of these by map; got {type(given).__name__}."
+            )
+        for measure, score in content.items():
+            row = rows.setdefault(
+                str(measure),
+                {
+                    "name": str(measure).replace("_", " "),
+                    "meaning": str(getattr(score, "meaning", "")),
+                    "higher": getattr(score, "higher_is_better", None),
+                    "values": [None] * len(names),
+                },
+            )
+            value = float(score.value if hasattr(score, "value") else score)
+            row["values"][names.index(map_name)] = value if np.isfinite(value) else None
+    return list(rows.values())
+
+
+def _name_of(item: Any) -> str:
+    return type(item).__name__ if hasattr(item, "embedding_") else "map"
+
+
+def _embedding_of(item: Any) -> Embedding | None:
+    found = getattr(item, "embedding_", item)
+    return found if isinstance(found, Embedding) else None
+
+
+def _coordinates(Y: Any, name: str) -> FloatArray:
+    if hasattr(Y, "get_params"):
+        raise InvalidInputError(f"{name!r} is a {type(Y).__name__} that is not fitted. Call its fit first.")
+    points = np.asarray(Y, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] not in (2, 3) or len(points) == 0:
+        raise InvalidInputError(
+            f"a map to show must have shape (n, 2) or (n, 3); {name!r} has {points.shape}."
+        )
+    finite = np.isfinite(points).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise InvalidInputError(f"a map to show must be finite; row {row} of {name!r} is {points[row]}.")
+    return points
+
+
+def _check_frames(
+    frames: Any, Y: FloatArray, turned: FloatArray, name: str
+) -> tuple[FloatArray | None, NDArray[Any] | None]:
+    """Iterates of a map, each turned onto its end so that only true movement is seen, and their iterations."""
+    if frames is None:
+        return None, None
+    steps = np.asarray(getattr(frames, "Y", frames), dtype=np.float64)
+    if steps.ndim != 3 or steps.shape[1:] != Y.shape or len(steps) == 0:
+        raise InvalidInputError(
+            f"frames of {name!r} must have shape (frames, {Y.shape[0]}, {Y.shape[1]}); got {steps.shape}."
+        )
+    iterations = np.asarray(getattr(frames, "iteration", np.arange(len(steps))))
+    if len(iterations) != len(steps):
+        raise InvalidParameterError(
+            f"frames of {name!r} has {len(steps)} maps and {len(iterations)} iterations."
+        )
+    spread = float(np.std(Y - Y.mean(axis=0)))
+    factor = float(np.std(turned - turned.mean(axis=0))) / spread if spread > 0 else 1.0
+    return np.stack([align(step * factor, turned) for step in steps]), iterations
+
+
+def _lists_of_edges(graph: Graph) -> NDArray[np.int32]:
+    """The nearest neighbours of each node along the edges of a graph that has no neighbour lists."""
+    rows, columns = graph.edges.T
+    far = graph.distances[rows, columns] if graph.has_distances else -graph.weights
+    ends = np.concatenate([np.stack([rows, columns]), np.stack([columns, rows])], axis=1)
+    by_nearness = np.lexsort((np.tile(np.asarray(far).ravel(), 2), ends[0]))
+    ends = ends[:, by_nearness]
+    first = np.searchsorted(ends[0], np.arange(graph.n))
+    rank = np.arange(ends.shape[1]) - first[ends[0]]
+    lists = np.full((graph.n, _SHOWN_NEIGHBORS), -1, dtype=np.int32)
+    near = rank < _SHOWN_NEIGHBORS
+    lists[ends[0, near], rank[near]] = ends[1, near]
+    return lists

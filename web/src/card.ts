@@ -1,0 +1,127 @@
+// The card of one row: who it is, what it looks like, and what became of its neighbours.
+
+import { css } from "./color";
+import { compareNeighbors } from "./compare";
+import type { Data, Images } from "./data";
+import { add, el, replace } from "./dom";
+import type { Stage } from "./stage";
+import type { State } from "./state";
+
+const LONG = 280; // characters of a text that fit on a card
+const LISTED = 10; // neighbours shown
+
+export class Card {
+  readonly element = el("aside", { class: "wk-card", hidden: true, "aria-live": "polite" });
+
+  constructor(
+    private data: Data,
+    private state: State,
+    private stage: Stage,
+    private go: (row: number) => void,
+  ) {
+    // What happens on the card is not meant for the map below it.
+    for (const event of ["pointerdown", "pointermove", "dblclick", "wheel"]) this.element.addEventListener(event, (e) => e.stopPropagation());
+  }
+
+  /** Show the row that has the focus, near a place of the stage. */
+  show(x: number, y: number): void {
+    const row = this.state.focus;
+    this.element.hidden = row < 0;
+    if (row < 0) return;
+    this.element.classList.toggle("wk-pinned", this.state.pinned === row);
+    replace(this.element, this.head(row));
+    const body = el("div", { class: "wk-card-body" });
+    if (this.data.images) body.append(picture(this.data.images, row, 84));
+    body.append(this.fields(row));
+    add(this.element, body, this.text(row), this.neighbors(row));
+    this.place(x, y);
+  }
+
+  private place(x: number, y: number): void {
+    const { clientWidth: width, clientHeight: height } = this.stage.element;
+    const { offsetWidth: w, offsetHeight: h } = this.element;
+    const left = x + 18 + w < width ? x + 18 : Math.max(4, x - w - 18);
+    const top = Math.max(4, Math.min(y - 20, height - h - 4));
+    Object.assign(this.element.style, { left: `${left}px`, top: `${top}px` });
+  }
+
+  private head(row: number): HTMLElement {
+    const { data, state } = this;
+    const swatch = el("span", { class: "wk-swatch" });
+    swatch.style.background = css(state.colorOf(row, this.stage.panels[0]));
+    const name = data.ids ? data.idOf(row) : `row ${row}`;
+    return el("div", { class: "wk-card-head" }, swatch, el("bdi", { class: "wk-card-id" }, short(name, 80)), data.labels && el("bdi", { class: "wk-card-label" }, short(data.labels.shown(row), 60)));
+  }
+
+  private fields(row: number): HTMLElement {
+    const { data } = this;
+    const list = el("dl", { class: "wk-fields" });
+    const line = (name: string, value: string) => add(list, el("dt", {}, short(name, 40)), el("dd", {}, el("bdi", {}, short(value, 120))));
+    for (const column of [...data.values, ...data.fields]) line(column.name, column.shown(row));
+    for (const { map } of this.stage.panels) {
+      const reliability = data.maps[map].reliability;
+      const many = this.stage.panels.length > 1 ? ` in ${data.maps[map].name}` : "";
+      if (reliability) line(`reliability${many}`, `${Math.round((100 * reliability[row]) / 255)} %`);
+    }
+    return list;
+  }
+
+  private text(row: number): HTMLElement | null {
+    return this.data.text ? el("p", { class: "wk-text", dir: "auto" }, short(this.data.text.shown(row), LONG)) : null;
+  }
+
+  private neighbors(row: number): HTMLElement | null {
+    const rows: HTMLElement[] = [];
+    let truth: number[] = [];
+    for (const { map } of this.stage.panels) {
+      const found = compareNeighbors(this.data, this.stage.grids, map, row);
+      if (!found) continue;
+      truth = found.truth;
+      rows.push(
+        el(
+          "div",
+          { class: "wk-kept" },
+          this.stage.panels.length > 1 && el("b", {}, short(this.data.maps[map].name, 20)),
+          el("span", { class: "wk-mark wk-mark-kept" }, `${found.kept.length} kept`),
+          el("span", { class: "wk-mark wk-mark-missing" }, `${found.missing.length} missing`),
+          el("span", { class: "wk-mark wk-mark-wrong" }, `${found.wrong.length} false`),
+        ),
+      );
+    }
+    if (rows.length === 0) return null;
+    const list = el("div", { class: "wk-near" });
+    for (const other of truth.slice(0, LISTED)) list.append(this.neighbor(other));
+    return el("section", {}, el("h4", {}, truth.length ? `Its ${truth.length} nearest in the data` : "Neighbours"), list, ...rows);
+  }
+
+  private neighbor(row: number): HTMLElement {
+    const { data, state } = this;
+    const swatch = el("span", { class: "wk-swatch" });
+    swatch.style.background = css(state.colorOf(row, this.stage.panels[0]));
+    const name = data.idOf(row);
+    const title = data.labels ? `${name}: ${data.labels.shown(row)}` : name;
+    const content = data.images ? picture(data.images, row, 30) : el("bdi", {}, short(name, 12));
+    return el("button", { class: "wk-neighbor", type: "button", title: short(title, 200), on: { click: () => this.go(row) } }, content, swatch);
+  }
+}
+
+/** The start of a text. */
+export function short(text: string, length: number): string {
+  const characters = [...text.slice(0, 2 * length + 2)]; // whole characters, also beyond 16 bits
+  return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : text;
+}
+
+/** The picture of a row on a canvas, `size` pixels high or wide. */
+export function picture({ width, height, channels, bytes }: Images, row: number, size: number): HTMLCanvasElement {
+  const canvas = el("canvas", { class: "wk-image", width, height });
+  const shown = size / Math.max(width, height);
+  Object.assign(canvas.style, { width: `${width * shown}px`, height: `${height * shown}px` });
+  const pixels = new ImageData(width, height);
+  let at = row * width * height * channels;
+  for (let i = 0; i < width * height; i++, at += channels) {
+    for (let c = 0; c < 3; c++) pixels.data[4 * i + c] = bytes[at + (channels === 3 ? c : 0)];
+    pixels.data[4 * i + 3] = 255;
+  }
+  canvas.getContext("2d")!.putImageData(pixels, 0, 0);
+  return canvas;
+}

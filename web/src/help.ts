@@ -1,0 +1,43 @@
+// The panel that says what can be done.
+
+import { el } from "./dom";
+
+const KEYS: [string, string][] = [
+  ["drag, arrow keys", "move the map (3-D: turn it; with shift or ctrl: move it)"],
+  ["wheel, + and −", "zoom"],
+  ["0 or F", "back to the first view; again: all points, also those far out"],
+  ["V · L · B", "tool: move, lasso, box"],
+  ["shift + drag", "lasso with any tool; with lasso or box: add to the selection (alt: take away)"],
+  ["click", "keep a point's card open; again: close it"],
+  ["/", "search; Enter goes to the next row found"],
+  ["N · shift + N", "next or previous row found or selected"],
+  ["1 … 9", "show that map; the points move to their new places"],
+  ["S", "all maps side by side, or one"],
+  ["K", "link the views of the maps"],
+  ["space", "play or pause the animation"],
+  ["M", "neighbour lines and marks on or off"],
+  ["I", "invert the selection"],
+  ["T", "light or dark"],
+  ["Esc", "close the card, clear search and selection"],
+];
+
+export function helpDialog(): HTMLDialogElement {
+  const rows = KEYS.map(([keys, what]) => el("tr", {}, el("th", { scope: "row" }, keys), el("td", {}, what)));
+  const close = el("button", { type: "button", class: "wk-small", on: { click: () => dialog.close() } }, "Close");
+  const marks = el(
+    "p",
+    {},
+    "At the point under the pointer: ",
+    el("span", { class: "wk-mark wk-mark-kept" }, "rings"),
+    " are true neighbours that stayed near, ",
+    el("span", { class: "wk-mark wk-mark-missing" }, "dashed lines"),
+    " lead to true neighbours that the map moved away, and ",
+    el("span", { class: "wk-mark wk-mark-wrong" }, "crosses"),
+    " are points that are near in the map but not in the data.",
+  );
+  const dialog = el("dialog", { class: "wk-help", "aria-label": "Help" }, el("h2", {}, "How to look around"), el("table", {}, el("tbody", {}, ...rows)), marks, close);
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  return dialog;
+}

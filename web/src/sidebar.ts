@@ -1,0 +1,143 @@
+// The controls beside the maps.
+
+import { el, replace } from "./dom";
+import { short } from "./card";
+import type { Legend } from "./legend";
+import type { State } from "./state";
+
+export interface SidebarEvents {
+  coloring(): void;
+  changed(): void;
+  drawn(): void;
+  invert(): void;
+  clear(): void;
+  save(what: "csv" | "json" | "png" | "svg"): void;
+}
+
+let ids = 0;
+const newId = () => `wk-control-${++ids}`;
+
+export class Sidebar {
+  readonly element = el("aside", { class: "wk-side", "aria-label": "Controls" });
+  private colors = el("select", { id: newId(), on: { change: () => this.pick() } });
+  private selection = el("section", { class: "wk-selection" });
+  private trust = el("section", {});
+
+  constructor(
+    private state: State,
+    legend: Legend,
+    private events: SidebarEvents,
+  ) {
+    const colorBy = el("section", {}, el("label", { for: this.colors.id }, "Colour by"), this.colors, legend.element);
+    this.element.append(colorBy, this.trust, this.points(), this.selection, this.scores(), this.picture());
+    this.trust.hidden = !state.hasReliability;
+    this.trust.append(
+      this.slider("Fade below a reliability of", 0, 100, 0, (v) => `${v} %`, (v) => {
+        state.threshold = v / 100;
+        events.changed();
+      }),
+    );
+    this.update();
+    this.updateSelection();
+  }
+
+  /** The list of what there is to colour by. */
+  update(): void {
+    const list = this.state.colorings();
+    replace(this.colors, ...list.map(({ name }) => el("option", {}, short(name, 60))));
+    this.colors.selectedIndex = Math.max(0, list.findIndex((c) => c.name === this.state.coloring.name && c.kind === this.state.coloring.kind));
+  }
+
+  updateSelection(): void {
+    const { selectedCount, data } = this.state;
+    const button = (text: string, click: () => void) => el("button", { type: "button", class: "wk-small", on: { click } }, text);
+    const none = selectedCount === 0;
+    replace(
+      this.selection,
+      el("h3", {}, "Selection"),
+      el(
+        "p",
+        { class: "wk-note", "aria-live": "polite", "data-selected": selectedCount },
+        none ? "Nothing selected. Use lasso or box, or drag with shift." : `${selectedCount.toLocaleString("en")} of ${data.n.toLocaleString("en")} rows`,
+      ),
+      !none && this.summary(),
+      !none && el("div", { class: "wk-row" }, button("CSV", () => this.events.save("csv")), button("JSON", () => this.events.save("json")), button("Invert", () => this.events.invert()), button("Clear", () => this.events.clear())),
+    );
+  }
+
+  /** Share of the largest classes in the selection. */
+  private summary(): HTMLElement | null {
+    const { coloring, selected, selectedCount } = this.state;
+    if (coloring.kind !== "category") return null;
+    const counts = new Uint32Array(coloring.column.names.length);
+    for (let i = 0; i < selected.length; i++) if (selected[i]) counts[coloring.column.codes[i]]++;
+    const largest = [...counts.keys()].filter((c) => counts[c] > 0).sort((a, b) => counts[b] - counts[a]).slice(0, 5);
+    const rows = largest.map((code) => {
+      const bar = el("span", { class: "wk-bar" });
+      bar.style.width = `${(100 * counts[code]) / selectedCount}%`;
+      bar.style.background = `rgb(${this.state.categoryColor(code).map(Math.round).join(" ")})`;
+      return el("div", { class: "wk-share" }, el("bdi", {}, short(coloring.column.names[code], 24)), el("span", { class: "wk-track" }, bar), el("span", { class: "wk-count" }, counts[code].toLocaleString("en")));
+    });
+    return el("div", { class: "wk-shares" }, ...rows);
+  }
+
+  private pick(): void {
+    this.state.coloring = this.state.colorings()[this.colors.selectedIndex];
+    this.state.isolated.clear();
+    this.events.coloring();
+  }
+
+  private points(): HTMLElement {
+    const { state } = this;
+    return el(
+      "section",
+      {},
+      this.slider("Point size", -10, 10, 0, (v) => `× ${(2 ** (v / 5)).toFixed(1)}`, (v) => {
+        state.sizeFactor = 2 ** (v / 5);
+        this.events.drawn();
+      }),
+      this.slider("Opacity", 5, 100, Math.round(state.opacity * 100), (v) => `${v} %`, (v) => {
+        state.opacity = v / 100;
+        this.events.drawn();
+      }),
+    );
+  }
+
+  private slider(name: string, min: number, max: number, value: number, format: (v: number) => string, act: (v: number) => void): HTMLElement {
+    const output = el("output", {}, format(value));
+    const input = el("input", {
+      id: newId(),
+      type: "range",
+      min: String(min),
+      max: String(max),
+      value: String(value),
+      on: {
+        input: () => {
+          output.textContent = format(Number(input.value));
+          act(Number(input.value));
+        },
+      },
+    });
+    // The label names the slider alone: an output inside it would be taken for what is labelled.
+    return el("div", { class: "wk-slider" }, el("span", {}, el("label", { for: input.id }, name), output), input);
+  }
+
+  private scores(): HTMLElement {
+    const { scores, maps } = this.state.data;
+    if (scores.length === 0) return el("section", { hidden: true });
+    const head = el("tr", {}, el("th", {}, ""), ...maps.map((map) => el("th", { scope: "col" }, el("bdi", {}, short(map.name, 18)))));
+    const rows = scores.map(({ name, meaning, higher, values }) => {
+      const known = values.filter((v) => v !== null);
+      const best = higher === null || known.length < 2 ? null : higher ? Math.max(...known) : Math.min(...known);
+      const cells = values.map((value) => el("td", { class: value !== null && value === best ? "wk-best" : "" }, value === null ? "–" : value.toFixed(3)));
+      const arrow = higher === null ? "" : higher ? " ↑" : " ↓";
+      return el("tr", { title: meaning }, el("th", { scope: "row" }, short(name, 40), arrow), ...cells);
+    });
+    return el("section", {}, el("h3", {}, "How faithful"), el("div", { class: "wk-scores" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows))));
+  }
+
+  private picture(): HTMLElement {
+    const button = (what: "png" | "svg") => el("button", { type: "button", class: "wk-small", on: { click: () => this.events.save(what) } }, what.toUpperCase());
+    return el("section", {}, el("h3", {}, "Picture"), el("div", { class: "wk-row" }, button("png"), button("svg")));
+  }
+}
