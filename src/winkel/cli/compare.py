@@ -51,7 +51,7 @@ def command(options: Namespace, console: Console) -> Outcome:
         random_state=options.seed,
         n_jobs=options.n_jobs,
     )
-    files = _write(options, maps, found.reports, table)
+    files = _write(options, maps, found, table)
     for what, path in files.items():
         console.note(f"{what}: {path}")
     values = {
@@ -74,8 +74,6 @@ def _check(options: Namespace) -> None:
         raise UsageError("name map files, or methods with --methods a,b,c.")
     if options.output is not None:
         check_output(options.output)
-    if options.html is not None:
-        public("write_html")
 
 
 def _recipes(options: Namespace) -> dict[str, Recipe]:
@@ -103,12 +101,11 @@ def _labels(table: Table, maps: Mapping[str, Map]) -> Any:
     return next(given, None) if table.labels is None else table.labels
 
 
-def _write(
-    options: Namespace, maps: Mapping[str, Map], reports: Mapping[str, Any], table: Table
-) -> dict[str, str]:
+def _write(options: Namespace, maps: Mapping[str, Map], found: Any, table: Table) -> dict[str, str]:
     """Write the files; their names by what they are."""
     files = {}
     if options.output is not None:
+        reports = found.reports
         scores = list(dict.fromkeys(score for report in reports.values() for score in report.scores))
         columns = {"score": np.array(scores)} | {
             name: np.array([_value(report, score) for score in scores]) for name, report in reports.items()
@@ -118,13 +115,14 @@ def _write(
     if options.png is not None:
         from ..view.plots import plot_maps
 
-        pictures = {name: found.Y for name, found in maps.items()}
-        plot_maps(pictures, labels=_labels(table, maps), path=options.png)
+        plot_maps(found.maps, labels=_labels(table, maps), path=options.png)
         files["picture"] = options.png
     if options.html is not None:
         from .pages import write_page
 
-        write_page(options.html, maps, table, reports)
+        write_page(
+            options.html, maps, table, metric=options.metric, n_jobs=options.n_jobs, scores=found.reports
+        )
         files["page"] = options.html
     return files
 

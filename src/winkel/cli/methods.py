@@ -33,9 +33,14 @@ class UsageError(InvalidParameterError):
     """The command was used wrongly; its exit code is 2."""
 
 
+def offers(*names: str) -> bool:
+    """Whether `winkel` has all of `names`."""
+    return set(names) <= _PUBLIC
+
+
 def public(name: str) -> Any:
     """What `winkel` offers under `name`, or an error when this version does not."""
-    if name not in _PUBLIC:
+    if not offers(name):
         raise UsageError(f"this version of winkel has no {name!r}, which is needed for what was asked.")
     return getattr(winkel, name)
 
@@ -133,6 +138,12 @@ class Recipe:
         """The dimension of the map that will be made."""
         default = _signature(self.method).parameters["n_components"].default
         return int(self.settings.get("n_components", default))
+
+    @property
+    def metric(self) -> str:
+        """The distance between rows that the map is made from, by which it is judged too."""
+        parameter = _signature(self.method).parameters.get("metric")
+        return str(self.settings.get("metric", "euclidean" if parameter is None else parameter.default))
 
     def estimator(self, resources: Resources) -> Any:
         """The estimator, for a method that has one."""

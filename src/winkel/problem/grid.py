@@ -49,9 +49,7 @@ class GridField:
         self, f: Radial, *, width: float = 1.0, spacing: float = FINEST, n_jobs: int | None = None
     ) -> None:
         if not width > 0 or not spacing > 0:
-            raise InvalidParameterError(
-                f"width and spacing must be positive; got {width!r} and {spacing!r}."
-            )
+            raise InvalidParameterError(f"width and spacing must be positive; got {width!r} and {spacing!r}.")
         self._f = f
         self._finest = float(width * spacing)
         self._threads = resolve_n_jobs(n_jobs)

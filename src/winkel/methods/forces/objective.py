@@ -157,7 +157,10 @@ def build(
         weights: sp.csr_array = sp.csr_array(parts[1] - parts[0])
         near, far = "kernel", "kernel"
         # Tr(M K_Y) holds the diagonal of M too, where k_y is one, and so does the spread term.
-        settings = {"far_weight": 1 / n, "constant": float(n + parts[1].diagonal().sum() - parts[0].diagonal().sum() + 1)}
+        settings = {
+            "far_weight": 1 / n,
+            "constant": float(n + parts[1].diagonal().sum() - parts[0].diagonal().sum() + 1),
+        }
     else:
         K = _similarities(objective, data, graph, n_jobs)
         weights, near, far, settings = _loss(objective, K)

@@ -214,7 +214,9 @@ class ExactDescent:
             loss = problem.loss(float(np.sum(Y * product)), Y.T @ Y)
             return DescentState(t, Y, loss, residual, product, direction, downhill)
         loss, true = problem.gradient(Y)
-        cosine = float(np.sum(true * -force)) / max(float(np.linalg.norm(true) * np.linalg.norm(force)), 1e-300)
+        cosine = float(np.sum(true * -force)) / max(
+            float(np.linalg.norm(true) * np.linalg.norm(force)), 1e-300
+        )
         return DescentState(
             t, Y, loss, residual, product, direction, downhill, cosine, max(loss, 0.0), problem.lemma
         )

@@ -76,7 +76,9 @@ def near_weights(
 ) -> Matrix:
     """What each new row (q × k listed fitted rows) is tied by: as fitted rows are, but that nothing is made symmetric."""
     if objective.name == "lle":
-        return -row_weights(_rows64(rows), _gathered(fitted, index), objective.reg, gamma)  # attraction is −w k_y
+        return -row_weights(
+            _rows64(rows), _gathered(fitted, index), objective.reg, gamma
+        )  # attraction is −w k_y
     if objective.x_kernel == "perplexity":
         weights = conditional(distance.astype(np.float64), objective.perplexity, n_jobs)
     elif objective.x_kernel == "fuzzy":
@@ -126,7 +128,9 @@ def place_on_gram(
     if kernel_x == "rbf":
         assert gamma is not None
         means = _rbf_means(X, gamma)
-    for r, row in enumerate(np.asarray(rows, dtype=np.float64)):  # one by one, so that no row depends on another
+    for r, row in enumerate(
+        np.asarray(rows, dtype=np.float64)
+    ):  # one by one, so that no row depends on another
         if kernel_x == "rbf":
             near = np.exp(-float(gamma or 1.0) * np.sum(np.square(X - row), axis=1))
             g = near - near.mean() - means + means.mean()

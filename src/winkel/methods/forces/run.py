@@ -28,7 +28,9 @@ class Schedule:
 
     solver: str
     max_iter: int
-    learning_rate: float  # on a quarter of the gradient, times n for losses that are normalized; Adam's is its step
+    learning_rate: (
+        float  # on a quarter of the gradient, times n for losses that are normalized; Adam's is its step
+    )
     exaggeration: float
     exaggeration_iter: int
     start_spread: float  # standard deviation of the first coordinate

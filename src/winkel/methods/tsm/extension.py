@@ -167,7 +167,11 @@ Rows = tuple[NDArray[np.int32], NDArray[np.int32], Matrix]
 
 
 def _rows(W: Any) -> Rows:
-    return W.indptr.astype(np.int32), W.indices.astype(np.int32), np.ascontiguousarray(W.data, dtype=np.float64)
+    return (
+        W.indptr.astype(np.int32),
+        W.indices.astype(np.int32),
+        np.ascontiguousarray(W.data, dtype=np.float64),
+    )
 
 
 def _less(W: Rows, Y: Matrix, n_jobs: int) -> Matrix:

@@ -117,7 +117,9 @@ def angle_histogram(X: FloatArray, *, sparsity: float = 0.99, seed: int = 0) -> 
             cosine[np.arange(len(some)), some] = np.nan
             others = cosine[~np.isnan(cosine)]
             nearest[start : start + 64] = np.nanmax(cosine, axis=1)
-            fine += np.bincount(((others + 1.0) * 0.5 * (len(fine) - 1)).astype(np.int64), minlength=len(fine))
+            fine += np.bincount(
+                ((others + 1.0) * 0.5 * (len(fine) - 1)).astype(np.int64), minlength=len(fine)
+            )
             counts += np.histogram(np.degrees(np.arccos(others)), edges)[0]
     threshold = _quantile(fine, sparsity)
     near = np.histogram(np.degrees(np.arccos(nearest)), edges)[0].astype(np.float64)
@@ -170,7 +172,13 @@ def similarities(
 
 
 def similar_pairs(
-    X: FloatArray, norms: Matrix, threshold: float, *, first: int = 0, n_jobs: int = 1, limit: int | None = None
+    X: FloatArray,
+    norms: Matrix,
+    threshold: float,
+    *,
+    first: int = 0,
+    n_jobs: int = 1,
+    limit: int | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Float32]:
     """Pairs i < j, first ≤ j, of rows with a cosine above the threshold, and the cosines.
 

@@ -67,7 +67,9 @@ class Matching:
         left, right, block = _padded(L.basis * L.values), _padded(L.basis), _padded(V)
         width = V.shape[1]
         high, high_sum, high_square = _core.positive_product(left, right, block, self._n_jobs)
-        fit, plain, (low, low_square, own, own_square, gap) = self._S.product(left, right, block, self._n_jobs)
+        fit, plain, (low, low_square, own, own_square, gap) = self._S.product(
+            left, right, block, self._n_jobs
+        )
         with threadpool_limits(1, user_api="blas"):
             wide_left, wide_right = left.astype(np.float64), right.astype(np.float64)
             LV = wide_left @ (wide_right.T @ V)
