@@ -18,7 +18,7 @@ from ..data import Table
 from ..solvers import checkpointing, digest
 from .console import Console, Outcome
 from .maps import STANDARD, Map, check_output, per_point, table_of, write_map
-from .methods import Fitted, Recipe, Resources, UsageError, find_method, public, read_settings
+from .methods import Fitted, Recipe, Resources, UsageError, find_method, read_settings
 
 _NOT_OF_THE_RUN = ("max_iter",)  # a resumed run may be longer than the first
 
@@ -35,7 +35,7 @@ def command(options: Namespace, console: Console) -> Outcome:
         audience = stack.enter_context(_audience(options, console, table, recipe))
         fitted = _fit(options, console, recipe, table, audience)
         seconds = time.perf_counter() - start
-        files = _write(options, fitted, table)
+        files = _write(options, recipe, fitted, table)
         return _outcome(options, console, recipe, table, fitted, files, seconds)
 
 
@@ -61,8 +61,6 @@ def _check_drawing(options: Namespace, n_components: int) -> None:
         from ..view.plots import require_matplotlib
 
         require_matplotlib()
-    if options.html is not None:
-        public("write_html")
     for option, path, allowed in (("--png", options.png, (2,)), ("--html", options.html, (2, 3))):
         if path is not None and n_components not in allowed:
             raise UsageError(
@@ -135,7 +133,7 @@ def _digest(table: Table) -> str:
     )
 
 
-def _write(options: Namespace, fitted: Fitted, table: Table) -> dict[str, str]:
+def _write(options: Namespace, recipe: Recipe, fitted: Fitted, table: Table) -> dict[str, str]:
     """Write the files; their names by what they are."""
     embedding = fitted.embedding
     found = Map(embedding.Y, table.ids, table.labels, per_point(embedding))
@@ -152,7 +150,9 @@ def _write(options: Namespace, fitted: Fitted, table: Table) -> dict[str, str]:
     if options.html is not None:
         from .pages import write_page
 
-        write_page(options.html, {options.method: found}, table)
+        write_page(
+            options.html, {recipe.method.name: found}, table, metric=recipe.metric, n_jobs=options.n_jobs
+        )
         files["page"] = options.html
     return files
 

@@ -16,12 +16,20 @@ from .methods import public
 
 def command(options: Namespace, console: Console) -> Outcome:
     """All scores of the map; with an output, those of every point."""
-    public("measure")  # known before anything is read
+    judge = public("measure")  # known before anything is read
     if options.output is not None:
         check_output(options.output)
     table = table_of(options)
     found = matched(table, read_map(options.map), options.map)
-    report = judged(options, table, found)
+    report = judge(
+        table.values,
+        found.Y,
+        labels=found.labels if table.labels is None else table.labels,
+        n_neighbors=options.n_neighbors,
+        metric=options.metric,
+        random_state=options.seed,
+        n_jobs=options.n_jobs,
+    )
     if options.output is not None:
         write_columns(options.output, _points(options, table, found, report))
         console.note(f"measures of every point: {options.output}")
@@ -37,19 +45,6 @@ def command(options: Namespace, console: Console) -> Outcome:
         "scores": score_values(report),
     }
     return Outcome(values, str(report))
-
-
-def judged(options: Namespace, table: Table, found: Map) -> Any:
-    """The Faithfulness of a map; labels are the table's, or those that the map file brought along."""
-    return public("measure")(
-        table.values,
-        found.Y,
-        labels=found.labels if table.labels is None else table.labels,
-        n_neighbors=options.n_neighbors,
-        metric=options.metric,
-        random_state=options.seed,
-        n_jobs=options.n_jobs,
-    )
 
 
 def score_values(report: Any) -> dict[str, Mapping[str, Any]]:

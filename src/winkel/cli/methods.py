@@ -33,9 +33,14 @@ class UsageError(InvalidParameterError):
     """The command was used wrongly; its exit code is 2."""
 
 
+def offers(*names: str) -> bool:
+    """Whether `winkel` has all of `names`."""
+    return set(names) <= _PUBLIC
+
+
 def public(name: str) -> Any:
     """What `winkel` offers under `name`, or an error when this version does not."""
-    if name not in _PUBLIC:
+    if not offers(name):
         raise UsageError(f"this version of winkel has no {name!r}, which is needed for what was asked.")
     return getattr(winkel, name)
 
@@ -134,6 +139,12 @@ class Recipe:
         default = _signature(self.method).parameters["n_components"].default
         return int(self.settings.get("n_components", default))
 
+    @property
+    def metric(self) -> str:
+        """The distance between rows that the map is made from, by which it is judged too."""
+        parameter = _signature(self.method).parameters.get("metric")
+        return str(self.settings.get("metric", "euclidean" if parameter is None else parameter.default))
+
     def estimator(self, resources: Resources) -> Any:
         """The estimator, for a method that has one."""
         given = {**resources.parameters(), **self.method.preset, **self.settings}
@@ -184,8 +195,7 @@ def read_settings(method: Method, given: Sequence[str]) -> Recipe:
     kinds = settings_of(method)
     settings: dict[str, Any] = {}
     for text in given:
-        name, equals, value = text.partition("=")
-        name = name.strip().replace("-", "_")
+        name, (_, equals, value) = setting_name(text), text.partition("=")
         if not equals:
             raise UsageError(f"--set takes name=value; got {text!r}.")
         if name in _OPTIONS:
@@ -194,6 +204,11 @@ def read_settings(method: Method, given: Sequence[str]) -> Recipe:
             raise UsageError(f"{method.name} has no setting {name!r}; it has {', '.join(kinds)}.")
         settings[name] = _value(name, value.strip(), kinds[name])
     return Recipe(method, settings)
+
+
+def setting_name(text: str) -> str:
+    """The name in "name=value"."""
+    return text.partition("=")[0].strip().replace("-", "_")
 
 
 def settings_of(method: Method) -> dict[str, frozenset[type]]:

@@ -6,31 +6,52 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..data import Table
+from ..view.explorer import write_html
 from .maps import Map
-from .methods import public
+from .methods import offers, public
+
+_NEIGHBORS = 15
+_FEWEST_ROWS = 8  # of fewer there is nothing to say
 
 
-def write_page(path: str, maps: Mapping[str, Map], table: Table | None, scores: Any = None) -> None:
-    """Write the page with maps of the same rows, and what is known of the rows; with their data, how far to trust each."""
-    write_html = public("write_html")
+def write_page(
+    path: str,
+    maps: Mapping[str, Map],
+    table: Table | None = None,
+    *,
+    metric: str = "euclidean",
+    n_jobs: int | None = None,
+    scores: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the page with maps of the same rows and what is known of the rows.
+
+    With `table`, the data of the maps, it also shows how far each place can be trusted, and scores where none are given.
+    """
     first = next(iter(maps.values()))
     values = {
         name if len(maps) == 1 else f"{name} ({title})": points
         for title, found in maps.items()
         for name, points in found.points.items()
     }
+    places: dict[str, Any] = {}
+    if table is not None and table.shape[0] >= _FEWEST_ROWS and offers("indicatrix", "measure"):
+        k = min(_NEIGHBORS, (table.shape[0] - 1) // 3)
+        judging = {"n_neighbors": k, "metric": metric, "random_state": 0, "n_jobs": n_jobs}
+        X = table.values
+        places = {title: public("indicatrix")(X, found.Y, **judging) for title, found in maps.items()}
+        if scores is None:
+            labels = first.labels
+            scores = {
+                title: public("measure")(X, found.Y, labels=labels, **judging)
+                for title, found in maps.items()
+            }
     write_html(
         path,
         {title: found.Y for title, found in maps.items()},
         labels=first.labels,
         ids=first.ids,
         values=values or None,
-        indicatrix=None if table is None else _indicatrices(maps, table),
+        indicatrix=places or None,
         scores=scores,
         title=", ".join(maps),
     )
-
-
-def _indicatrices(maps: Mapping[str, Map], table: Table) -> dict[str, Any]:
-    indicatrix = public("indicatrix")
-    return {title: indicatrix(table.values, found.Y) for title, found in maps.items()}

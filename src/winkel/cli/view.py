@@ -46,7 +46,7 @@ def _page(path: str) -> bytes:
     found = read_map(path)
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "page.html"
-        write_page(str(target), {file.name: found}, None)
+        write_page(str(target), {file.name: found})
         return target.read_bytes()
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import winkel as wk
 from winkel.cli.maps import read_map
+from winkel.cli.methods import available, find_method, settings_of
 
 from .data import CLASSES, call, call_json, rows, write_table
 
@@ -214,6 +215,40 @@ def test_an_interrupted_fit_writes_the_best_map_and_can_be_resumed(tmp_path, mon
     assert call(capsys, *command, "-o", whole)[0] == 0
     assert out.read_bytes() == whole.read_bytes()
     assert not (tmp_path / "map.npz.part1").exists()
+
+
+ITERATIVE = sorted(name for name, method in available().items() if not method.target.startswith("quadratic."))
+
+
+@pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
+@pytest.mark.parametrize("method", ITERATIVE)
+@pytest.mark.parametrize("steps", [2, 13])
+def test_every_method_that_crashed_is_resumed_to_the_same_bytes(
+    tmp_path, monkeypatch, capsys, table, method, steps
+):
+    from winkel.solvers import loop
+
+    known = settings_of(find_method(method))
+    given = {"max_iter": 20, "n_neighbors": 9, "perplexity": 5, "n_components": 2}
+    few = [part for name, value in given.items() if name in known for part in ("--set", f"{name}={value}")]
+    command = ("embed", *named(table), "--method", method, *few)
+    assert call(capsys, *command, "-o", tmp_path / "whole.npz")[0] == 0
+    left, advance = [steps], loop._Loop._advance
+
+    def crash(self):
+        left[0] -= 1
+        if left[0] < 0:
+            raise RuntimeError("crash")
+        return advance(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop._Loop, "_advance", crash)
+        assert call(capsys, *command, "-o", tmp_path / "map.npz")[0] == 1
+    assert (tmp_path / "map.npz.part1").exists()
+    code, _, err = call(capsys, *command, "-o", tmp_path / "map.npz", "--resume")
+    assert code == 0, err
+    assert (tmp_path / "map.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["map.npz", "table.csv", "whole.npz"]
 
 
 def test_the_checkpoint_of_other_data_is_refused(tmp_path, monkeypatch, capsys, table):

@@ -35,7 +35,9 @@ def test_every_method_has_settings_and_makes_a_map(method):
     X, _ = rows()
     few = ["n_components=2"]
     known = _known(method)
-    few += [text for text in ("max_iter=3", "n_neighbors=10") if text.partition("=")[0] in known]
+    few += [
+        text for text in ("max_iter=3", "n_neighbors=10", "perplexity=10") if text.partition("=")[0] in known
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", winkel.errors.NotConvergedWarning)
         fitted = read_settings(find_method(method), few).fit(X, Resources(seed=1, n_jobs=1))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ... import __version__
 from ...errors import InvalidInputError
 from ...typing import FloatArray
-from ..plots import PALETTE
+from ..layers import PALETTE
 from .columns import add_categories, add_column, add_numbers, add_texts, as_texts, check_column, named_columns
 from .container import Part
 from .given import GivenMap, check_images, check_lists, check_maps, check_neighbors, check_scores
