@@ -1,9 +1,9 @@
 """The scikit-learn surface: thin estimators that hold parameters, validate once, call a method and show its results."""
 
 from .attract_repel import AttractRepel
-from .lvm import LVM
 from .kds import KDS
 from .kds_clustering import KDSClustering
+from .lvm import LVM
 from .mde import MDE
 from .tsm import TSM
 
