@@ -11,7 +11,6 @@ from .estimators import TSM as TSM
 from .estimators import AttractRepel as AttractRepel
 from .estimators import KDSClustering as KDSClustering
 from .graph import Graph as Graph
-from .measures import align as align
 from .measures.align import align as align
 from .measures.chance import null_test as null_test
 from .measures.compare import compare as compare
