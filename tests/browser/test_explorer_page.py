@@ -288,6 +288,14 @@ def test_the_legend_isolates_classes(show):
     assert all(page.full())
 
 
+def test_a_legend_of_many_classes_lists_the_largest(show):
+    labels = [f"class {i}" for i in range(1000)] + ["class 999"] * 5
+    page = show(np.random.default_rng(0).normal(size=(1005, 2)), labels=labels)
+    assert page.page.locator(".wk-entry").count() == 200
+    assert "class 999" in page.page.locator(".wk-entry").first.inner_text()
+    assert "and 800 smaller classes" in page.page.locator(".wk-legend").inner_text()
+
+
 def saved(page, name):
     with page.page.expect_download() as waiting:
         page.page.get_by_role("button", name=name, exact=True).click()

@@ -3,11 +3,11 @@
 import { el } from "./dom";
 
 const KEYS: [string, string][] = [
-  ["drag, arrow keys", "move the map (3-D: turn it; with shift or ctrl: move it)"],
+  ["drag, arrow keys", "move the map (3-D: turn it; with ctrl or the middle button: move it)"],
   ["wheel, + and −", "zoom"],
   ["0 or F", "back to the first view; again: all points, also those far out"],
   ["V · L · B", "tool: move, lasso, box"],
-  ["shift + drag", "lasso with any tool; with lasso or box: add to the selection (alt: take away)"],
+  ["shift + drag", "lasso, with the move tool; with lasso or box: add to the selection (alt: take away)"],
   ["click", "keep a point's card open; again: close it"],
   ["/", "search; Enter goes to the next row found"],
   ["N · shift + N", "next or previous row found or selected"],

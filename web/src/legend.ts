@@ -8,6 +8,7 @@ import { short } from "./card";
 import type { State } from "./state";
 
 const BINS = 48;
+const LISTED = 200; // classes; of more, the largest
 
 export class Legend {
   readonly element = el("div", { class: "wk-legend" });
@@ -31,7 +32,10 @@ export class Legend {
 
   private categories(column: CategoryColumn): void {
     const { isolated } = this.state;
-    const entries = column.names.map((name, code) => {
+    const codes = [...column.names.keys()];
+    const listed = codes.length > LISTED ? codes.sort((a, b) => column.counts[b] - column.counts[a]).slice(0, LISTED) : codes;
+    const entries: HTMLElement[] = listed.map((code) => {
+      const name = column.names[code];
       const swatch = el("span", { class: "wk-swatch" });
       swatch.style.background = css(this.state.categoryColor(code));
       return el(
@@ -49,6 +53,9 @@ export class Legend {
         el("span", { class: "wk-count" }, column.counts[code].toLocaleString("en")),
       );
     });
+    if (listed.length < column.names.length) {
+      entries.push(el("p", { class: "wk-note" }, `and ${(column.names.length - listed.length).toLocaleString("en")} smaller classes; search finds them`));
+    }
     this.element.classList.toggle("wk-some", isolated.size > 0);
     replace(this.element, ...entries);
   }

@@ -324,7 +324,7 @@ export class Stage {
     drag.far = true;
     drag.last = place;
     const [x, y] = [place[0] - drag.panel.rect.x, place[1] - drag.panel.rect.y];
-    if (drag.kind === "move") this.moveMap(drag.panel, dx, dy, event.shiftKey || event.ctrlKey || event.buttons === 4);
+    if (drag.kind === "move") this.moveMap(drag.panel, dx, dy, event.ctrlKey || event.buttons === 4);
     else if (drag.kind === "lasso") drag.line.push([x, y]);
     else {
       const [x0, y0] = drag.line[0];

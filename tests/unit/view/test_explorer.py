@@ -268,6 +268,8 @@ def test_the_same_input_gives_the_same_bytes(tmp_path):
         (points(), {"neighbors": np.full((N, 2), N)}, "row numbers from 0 to 39"),
         (points(), {"frames": np.zeros((2, 3, 2))}, r"must have shape \(frames, 40, 2\); got \(2, 3, 2\)"),
         (points(), {"scores": 0.5}, "scores must be a Faithfulness"),
+        (points(), {"scores": {"other": {"stress": 1.0}}}, "scores names the map 'other'; the maps are map"),
+        (points(), {"frames": {"other": np.zeros((2, N, 2))}}, "frames names the map 'other'; the maps are map"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_shown_is_refused(maps, content, message):

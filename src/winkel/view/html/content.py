@@ -14,7 +14,7 @@ from ...typing import FloatArray
 from ..layers import PALETTE
 from .columns import add_categories, add_column, add_numbers, add_texts, as_texts, check_column, named_columns
 from .container import Part
-from .given import GivenMap, check_images, check_lists, check_maps, check_neighbors, check_scores
+from .given import GivenMap, by_map, check_images, check_lists, check_maps, check_neighbors, check_scores
 
 _STEPS = 65535  # a coordinate is kept to 1/65535 of the map's extent
 _FRAME_STEPS = 4095  # one of a moving picture needs no more
@@ -44,8 +44,9 @@ def build_parts(
     n = given[0].n
     boxes = [_box(m.Y) for m in given]
     order = _storage_order(_quantised(given[0].Y, *boxes[0], _STEPS))
-    per_map = _by_map(indicatrix, given, "indicatrix")
-    trust = per_map if reliability is None else _by_map(reliability, given, "reliability", shared=True)
+    names = [m.name for m in given]
+    per_map = by_map(indicatrix, names, "indicatrix")
+    trust = per_map if reliability is None else by_map(reliability, names, "reliability", shared=True)
 
     main = Part({"version": __version__, "n": n, "title": title or "", "palette": PALETTE})
     main.add("order", order.astype(np.uint32), "planes")
@@ -108,20 +109,6 @@ def _first_view(Y: FloatArray) -> tuple[FloatArray, float]:
     if extent > _SMALL * side:
         return low, side
     return middle - _ROOM * extent, (1 + 2 * _ROOM) * extent
-
-
-def _by_map(given: Any, maps: tuple[GivenMap, ...], name: str, shared: bool = False) -> dict[str, Any]:
-    """What was given for each map: a dict by the maps' names, or one thing for the first map, or for all if `shared`."""
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        return {m.name: given for m in (maps if shared else maps[:1])}
-    unknown = [key for key in given if key not in {m.name for m in maps}]
-    if unknown:
-        raise InvalidInputError(
-            f"{name} names the map {unknown[0]!r}; the maps are {', '.join(m.name for m in maps)}."
-        )
-    return dict(given)
 
 
 def _add_values(part: Part, values: Any, n: int, order: NDArray[np.intp]) -> list[dict[str, Any]]:

@@ -39,6 +39,7 @@ def check_maps(maps: Any, frames: Any = None) -> tuple[GivenMap, ...]:
     named = maps if isinstance(maps, Mapping) else {_name_of(maps): maps}
     if not named:
         raise InvalidInputError("maps must hold at least one map; got an empty dict.")
+    frames_of = by_map(frames, [str(name) for name in named], "frames")
     given: list[GivenMap] = []
     for name, item in named.items():
         embedding = _embedding_of(item)
@@ -49,12 +50,24 @@ def check_maps(maps: Any, frames: Any = None) -> tuple[GivenMap, ...]:
             )
         target = next((other.Y for other in given if other.Y.shape == Y.shape), None)
         turned = Y if target is None else align(Y, target, scale=True)
-        kept = frames.get(name) if isinstance(frames, Mapping) else frames if not given else None
+        kept = frames_of.get(str(name))
         if kept is None and embedding is not None:
             kept = embedding.frames
         steps, iterations = _check_frames(kept, Y, turned, str(name))
         given.append(GivenMap(str(name), turned, getattr(embedding, "graph", None), steps, iterations))
     return tuple(given)
+
+
+def by_map(given: Any, names: list[str], what: str, shared: bool = False) -> dict[str, Any]:
+    """What was given for each map: a dict by the maps' names, or one thing for the first map, or for all if `shared`."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(names if shared else names[:1], given)
+    unknown = [key for key in given if str(key) not in names]
+    if unknown:
+        raise InvalidInputError(f"{what} names the map {unknown[0]!r}; the maps are {', '.join(names)}.")
+    return {str(key): item for key, item in given.items()}
 
 
 def check_neighbors(neighbors: Any, maps: tuple[GivenMap, ...]) -> NDArray[np.int32] | None:
@@ -117,8 +130,10 @@ def check_scores(scores: Any, maps: tuple[GivenMap, ...]) -> list[dict[str, Any]
     if scores is None:
         return []
     names = [m.name for m in maps]
-    by_map = isinstance(scores, Mapping) and all(name in names for name in scores) and len(scores) > 0
-    per_map = dict(scores) if by_map else {names[0]: scores}
+    several = isinstance(scores, Mapping) and any(
+        isinstance(item, Mapping) or hasattr(item, "scores") for item in scores.values()
+    )
+    per_map = by_map(scores, names, "scores") if several else {names[0]: scores}
     rows: dict[str, dict[str, Any]] = {}
     for map_name, given in per_map.items():
         content = getattr(given, "scores", given)
