@@ -61,8 +61,9 @@ stubs: core
 	$(DEV)/ruff format -q --no-force-exclude src/winkel/_core.pyi
 
 # The program of the explorer page, from web/ into src/winkel/view/static (needs Node 20; using winkel does not).
+# Not `npm ci`: the lock file pins every package, but lists builders' binaries of this platform only.
 web:
-	cd web && npm ci --no-fund --no-audit && npm run build
+	cd web && npm install --no-save --no-fund --no-audit && npm run build
 
 format:
 	$(DEV)/ruff check --fix -q src tests benchmarks examples

@@ -46,8 +46,10 @@ void bind_place(nb::module_& m);
 void bind_products(nb::module_& m);
 void bind_field(nb::module_& m);
 void bind_forces(nb::module_& m);
+void bind_ranks(nb::module_& m);
 void bind_rng(nb::module_& m);
 void bind_sampling(nb::module_& m);
+void bind_simplex(nb::module_& m);
 void bind_sparse_query(nb::module_& m);
 void bind_spline_grid(nb::module_& m);
 

@@ -193,7 +193,7 @@ void bind_knn(nb::module_& m) {
       "use_tile_kernel",
       [](const std::string& name) {
         for (const NamedKernel& k : tile_kernels())
-          if (name == k.name) return tile_kernel_in_use().store(k.kernel);
+          if (name == k.name) return use_tile_kernel(k);
         throw std::invalid_argument("no such kernel on this processor");
       },
       nb::arg("name"), "Searches with the named kernel from now on: for tests of one against the other.");

@@ -13,8 +13,10 @@ NB_MODULE(_core, m) {
   winkel::bind_products(m);
   winkel::bind_field(m);
   winkel::bind_forces(m);
+  winkel::bind_ranks(m);
   winkel::bind_rng(m);
   winkel::bind_sampling(m);
+  winkel::bind_simplex(m);
   winkel::bind_sparse_query(m);
   winkel::bind_spline_grid(m);
 }

@@ -188,6 +188,7 @@ struct VectorBlock {
 namespace products {
 
 constexpr int64_t kBlock = 8 * kTileCols;
+constexpr int64_t kAlone = 2500;  // rows of which one thread is done sooner than threads agree on rounds
 
 // gi += p V_j and, unless it is null, gj += p V_i, for the pairs of one tile.
 WINKEL_CLONES inline void add_hits(const Hit* hits, int count, const float* vi, const float* vj,
@@ -260,6 +261,7 @@ struct PositiveSums {
 // product is computed once and serves both its ends.
 inline PositiveSums positive_part(const LowRank& low, const VectorBlock& v, int threads, double* out) {
   using products::kBlock;
+  if (low.n < products::kAlone) threads = 1;
   const int64_t blocks = (low.n + kBlock - 1) / kBlock, even = blocks + blocks % 2;
   const ProductColumns columns(low.right, low.n, low.rank, 0, low.n, 0.0f, threads);
   PositiveSums total;

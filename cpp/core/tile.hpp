@@ -11,7 +11,9 @@
 
 namespace winkel {
 
-enum class MetricKind { squared_euclidean, manhattan, chebyshev, hamming, jaccard };
+// Squared Euclidean distances come from norms and products; squared differences, for all distances of a tile
+// only, from the coordinates.
+enum class MetricKind { squared_euclidean, manhattan, chebyshev, hamming, jaccard, squared_differences };
 
 constexpr int kTileRows = 8;
 constexpr int kTileCols = 48;
@@ -88,22 +90,24 @@ namespace tile_v4 {
 #endif
 
 using TileKernel = int (*)(MetricKind, const Tile&, Hit*);
+using DistanceKernel = void (*)(MetricKind, const Tile&, float*);
 
 struct NamedKernel {
   const char* name;
   TileKernel kernel;
+  DistanceKernel distances;
 };
 
 // The kernels that this processor can run, the fastest last.
 inline std::vector<NamedKernel> tile_kernels() {
-  std::vector<NamedKernel> kernels = {{"base", tile_base::tile_hits_of}};
+  std::vector<NamedKernel> kernels = {{"base", tile_base::tile_hits_of, tile_base::tile_distances_of}};
 #if defined(WINKEL_TILE_X86)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    kernels.push_back({"avx2", tile_v3::tile_hits_of});
+    kernels.push_back({"avx2", tile_v3::tile_hits_of, tile_v3::tile_distances_of});
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
-    kernels.push_back({"avx512", tile_v4::tile_hits_of});
+    kernels.push_back({"avx512", tile_v4::tile_hits_of, tile_v4::tile_distances_of});
 #endif
   return kernels;
 }
@@ -113,8 +117,23 @@ inline std::atomic<TileKernel>& tile_kernel_in_use() {
   return kernel;
 }
 
+inline std::atomic<DistanceKernel>& distance_kernel_in_use() {
+  static std::atomic<DistanceKernel> kernel{tile_kernels().back().distances};
+  return kernel;
+}
+
+inline void use_tile_kernel(const NamedKernel& named) {
+  tile_kernel_in_use().store(named.kernel);
+  distance_kernel_in_use().store(named.distances);
+}
+
 inline int tile_hits(MetricKind metric, const Tile& tile, Hit* hits) {
   return tile_kernel_in_use().load(std::memory_order_relaxed)(metric, tile, hits);
+}
+
+// All distances of a tile, 48 for each of its 8 rows.
+inline void tile_distances(MetricKind metric, const Tile& tile, float* out) {
+  distance_kernel_in_use().load(std::memory_order_relaxed)(metric, tile, out);
 }
 
 }  // namespace winkel

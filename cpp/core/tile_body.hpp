@@ -22,6 +22,10 @@ struct SquaredEuclidean {
   WINKEL_INLINE V fold(V acc, V a, V b) { return acc + a * b; }
   WINKEL_INLINE V finish(V acc, V row, V col) { return (row + col) - 2.0f * acc; }
 };
+struct SquaredDifferences {  // twice the work, but no cancellation for points that lie close together
+  WINKEL_INLINE V fold(V acc, V a, V b) { return acc + (a - b) * (a - b); }
+  WINKEL_INLINE V finish(V acc, V, V) { return acc; }
+};
 struct Jaccard {
   WINKEL_INLINE V fold(V acc, V a, V b) { return acc + a * b; }
   WINKEL_INLINE V finish(V acc, V row, V col) {
@@ -42,32 +46,38 @@ struct Hamming {
   WINKEL_INLINE V finish(V acc, V, V) { return acc; }
 };
 
+constexpr int kVectors = 3, kWidth = kVectors * WINKEL_LANES;
+static_assert(kTileCols % kWidth == 0 && kTileRows % WINKEL_ROWS == 0, "passes must cover the tile");
+
 // Sums run over the coordinates one by one, so a pair has the same bytes wherever it stands in a tile.
 template <class Metric>
+WINKEL_INLINE void fold_pass(const Tile& t, int r0, int c0, V (&acc)[WINKEL_ROWS][kVectors]) {
+  const float* b = t.panel + c0;
+  const float* const* a = t.rows + r0;
+  for (int k = 0; k < t.n_features; ++k, b += kTileCols) {
+    const V b0 = load(b), b1 = load(b + WINKEL_LANES), b2 = load(b + 2 * WINKEL_LANES);
+#pragma GCC unroll 8
+    for (int r = 0; r < WINKEL_ROWS; ++r) {
+      const V x = a[r][k] - V{};
+      acc[r][0] = Metric::fold(acc[r][0], x, b0);
+      acc[r][1] = Metric::fold(acc[r][1], x, b1);
+      acc[r][2] = Metric::fold(acc[r][2], x, b2);
+    }
+  }
+}
+
+template <class Metric>
 WINKEL_TARGET int tile_hits(const Tile& t, Hit* hits) {
-  constexpr int vectors = 3, width = vectors * WINKEL_LANES;
-  static_assert(kTileCols % width == 0 && kTileRows % WINKEL_ROWS == 0, "passes must cover the tile");
   int count = 0;
   for (int r0 = 0; r0 < kTileRows && r0 < t.n_rows; r0 += WINKEL_ROWS) {
-    for (int c0 = 0; c0 < kTileCols && c0 < t.n_cols; c0 += width) {
-      V acc[WINKEL_ROWS][vectors] = {};
-      const float* b = t.panel + c0;
-      const float* const* a = t.rows + r0;
-      for (int k = 0; k < t.n_features; ++k, b += kTileCols) {
-        const V b0 = load(b), b1 = load(b + WINKEL_LANES), b2 = load(b + 2 * WINKEL_LANES);
-#pragma GCC unroll 8
-        for (int r = 0; r < WINKEL_ROWS; ++r) {
-          const V x = a[r][k] - V{};
-          acc[r][0] = Metric::fold(acc[r][0], x, b0);
-          acc[r][1] = Metric::fold(acc[r][1], x, b1);
-          acc[r][2] = Metric::fold(acc[r][2], x, b2);
-        }
-      }
+    for (int c0 = 0; c0 < kTileCols && c0 < t.n_cols; c0 += kWidth) {
+      V acc[WINKEL_ROWS][kVectors] = {};
+      fold_pass<Metric>(t, r0, c0, acc);
 #pragma GCC unroll 8
       for (int r = 0; r < WINKEL_ROWS; ++r) {
         const V row_norm = t.row_norm[r0 + r] - V{}, row_limit = t.row_limit[r0 + r] - V{};
 #pragma GCC unroll 3
-        for (int v = 0; v < vectors; ++v) {
+        for (int v = 0; v < kVectors; ++v) {
           const int c = c0 + v * WINKEL_LANES;
           const V d = Metric::finish(acc[r][v], row_norm, load(t.col_norm + c));
           unsigned mask = WINKEL_MASK(d, larger(row_limit, load(t.col_limit + c)));
@@ -82,6 +92,27 @@ WINKEL_TARGET int tile_hits(const Tile& t, Hit* hits) {
   return count;
 }
 
+// All distances of the tile, none below 0: 48 for each of the 8 rows.
+template <class Metric>
+WINKEL_TARGET void tile_distances(const Tile& t, float* out) {
+  for (int r0 = 0; r0 < kTileRows && r0 < t.n_rows; r0 += WINKEL_ROWS) {
+    for (int c0 = 0; c0 < kTileCols && c0 < t.n_cols; c0 += kWidth) {
+      V acc[WINKEL_ROWS][kVectors] = {};
+      fold_pass<Metric>(t, r0, c0, acc);
+#pragma GCC unroll 8
+      for (int r = 0; r < WINKEL_ROWS; ++r) {
+        const V row_norm = t.row_norm[r0 + r] - V{};
+#pragma GCC unroll 3
+        for (int v = 0; v < kVectors; ++v) {
+          const int c = c0 + v * WINKEL_LANES;
+          const V d = Metric::finish(acc[r][v], row_norm, load(t.col_norm + c));
+          *reinterpret_cast<VLoad*>(out + (r0 + r) * kTileCols + c) = larger(d, V{});
+        }
+      }
+    }
+  }
+}
+
 WINKEL_TARGET inline int tile_hits_of(MetricKind metric, const Tile& t, Hit* hits) {
   switch (metric) {
     case MetricKind::manhattan:
@@ -94,6 +125,23 @@ WINKEL_TARGET inline int tile_hits_of(MetricKind metric, const Tile& t, Hit* hit
       return tile_hits<Jaccard>(t, hits);
     default:
       return tile_hits<SquaredEuclidean>(t, hits);
+  }
+}
+
+WINKEL_TARGET inline void tile_distances_of(MetricKind metric, const Tile& t, float* out) {
+  switch (metric) {
+    case MetricKind::manhattan:
+      return tile_distances<Manhattan>(t, out);
+    case MetricKind::chebyshev:
+      return tile_distances<Chebyshev>(t, out);
+    case MetricKind::hamming:
+      return tile_distances<Hamming>(t, out);
+    case MetricKind::jaccard:
+      return tile_distances<Jaccard>(t, out);
+    case MetricKind::squared_differences:
+      return tile_distances<SquaredDifferences>(t, out);
+    default:
+      return tile_distances<SquaredEuclidean>(t, out);
   }
 }
 

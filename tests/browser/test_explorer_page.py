@@ -204,6 +204,21 @@ def test_points_far_away_do_not_hide_the_others(show):
     assert page.app("app.state.hover") == far
 
 
+def test_a_far_value_does_not_take_the_colours_from_the_others(show):
+    Y, _ = blobs()
+    values = np.linspace(0, 1, len(Y))
+    values[0] = 1e6
+    values[1] = np.nan
+    page = show(Y, values={"dose": values})
+    assert page.page.locator(".wk-ends").inner_text().split("\n")[-1].startswith("≥ ")
+    colors = page.app(
+        "[1, 2, 90, 170, 0].map((row) => Array.from(app.stage.panels[0].colors.subarray(4 * row, 4 * row + 3)))"
+    )
+    assert colors[0] == [150, 150, 150]  # not known
+    assert len({tuple(color) for color in colors}) == 5
+    assert colors[-1] == [253, 231, 37]  # the end of the scale
+
+
 def test_a_solid_map_turns(show):
     stream = np.random.default_rng(0)
     Y = stream.normal(size=(300, 3))

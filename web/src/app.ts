@@ -100,6 +100,7 @@ export class App {
       if (part === "rows") this.sidebar.update();
       if (part === "frames") this.timeline.setSequences(sequences(this.data));
     }
+    this.timeline.settle(this.split ? null : this.current);
     if (this.state.coloring.kind === "none") {
       this.state.coloring = this.state.colorings()[0];
       this.sidebar.update();
@@ -167,6 +168,7 @@ export class App {
     this.stage.arrange(this.split ? this.data.maps.map((_, map) => map) : [this.current]);
     this.splitButton.setAttribute("aria-pressed", String(this.split));
     this.markTabs();
+    this.timeline.settle(this.split ? null : this.current);
     this.refreshCard();
   }
 
@@ -189,6 +191,7 @@ export class App {
     if (old.camera.dimensions === panel.camera.dimensions) panel.camera.copy(old.camera);
     this.stage.arrange([map]);
     this.markTabs();
+    this.timeline.settle(map);
     this.refreshCard();
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
     const [from, to, begin] = [mapPlacement(this.data, before), mapPlacement(this.data, map), performance.now()];

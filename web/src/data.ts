@@ -57,24 +57,38 @@ interface ImagesMeta {
   channels: number;
 }
 
+/**
+ * The ends of a colour scale: least and most, or, where a few far values would leave one colour to all others, the ends
+ * of the middle 99 %.
+ */
+export function scaleEnds(values: Numbers): [number, number] {
+  const step = Math.ceil(values.length / 100_000);
+  const sample: number[] = [];
+  let [low, high] = [Infinity, -Infinity];
+  for (let i = 0; i < values.length; i++) {
+    const v = values[i];
+    if (!Number.isFinite(v)) continue;
+    if (v < low) low = v;
+    if (v > high) high = v;
+    if (i % step === 0) sample.push(v);
+  }
+  if (low > high) return [0, 1];
+  sample.sort((a, b) => a - b);
+  const at = (share: number) => sample[Math.round(share * (sample.length - 1))] ?? low;
+  const [from, to] = [at(0.005), at(0.995)];
+  return to > from && to - from < 0.6 * (high - low) ? [from, to] : [low, high];
+}
+
 export class NumberColumn {
   readonly kind = "number";
-  readonly low: number;
+  readonly low: number; // ends of its colour scale
   readonly high: number;
 
   constructor(
     readonly name: string,
     readonly values: Numbers,
   ) {
-    let low = Infinity;
-    let high = -Infinity;
-    for (let i = 0; i < values.length; i++) {
-      const v = values[i];
-      if (v < low && v > -Infinity) low = v;
-      if (v > high && v < Infinity) high = v;
-    }
-    this.low = low <= high ? low : 0;
-    this.high = low <= high ? high : 1;
+    [this.low, this.high] = scaleEnds(values);
   }
 
   shown(row: number): string {

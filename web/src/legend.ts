@@ -25,7 +25,7 @@ export class Legend {
       this.scale(values, low, high, formatNumber);
     } else if (coloring.kind === "reliability") {
       const shown = data.maps.find((map) => map.reliability)!.reliability!;
-      this.scale(shown, 0, 255, (v) => `${Math.round(v / 2.55)} %`);
+      this.scale(shown, 0, this.state.mostReliable, (v) => `${Math.round(v / 2.55)} %`);
     } else replace(this.element);
   }
 
@@ -82,7 +82,12 @@ export class Legend {
       pen.fillRect(bin * 4, 44 - tall, 3, tall);
       pen.fillRect(bin * 4, 48, 4, 8);
     });
-    const ends = el("div", { class: "wk-ends" }, el("span", {}, format(low)), el("span", {}, format(high)));
+    let [below, above] = ["", ""];
+    for (let i = 0; i < values.length; i++) {
+      if (values[i] < low) below = "≤ ";
+      if (values[i] > high) above = "≥ ";
+    }
+    const ends = el("div", { class: "wk-ends" }, el("span", {}, below, format(low)), el("span", {}, above, format(high)));
     replace(this.element, canvas, ends);
   }
 }

@@ -1,7 +1,7 @@
 // What the person has chosen, and the colours that follow from it.
 
 import { categoryColor, type Rgb, SCALE } from "./color";
-import { CategoryColumn, type Column, type Data, NumberColumn } from "./data";
+import { type CategoryColumn, type Column, type Data, type NumberColumn, scaleEnds } from "./data";
 import { FAINT, PLAIN, STRONG } from "./gl";
 import type { Panel } from "./panel";
 
@@ -30,10 +30,12 @@ export class State {
   dark = false;
   sizeFactor = 1;
   opacity: number;
+  readonly mostReliable: number; // upper end of the scale of reliability, in 255ths; the same for all maps
 
   constructor(readonly data: Data) {
     this.selected = new Uint8Array(data.n);
     this.coloring = this.colorings()[0];
+    this.mostReliable = Math.max(1, ...data.maps.map(({ reliability }) => (reliability ? scaleEnds(reliability)[1] : 0)));
     this.opacity = data.n > 500_000 ? 0.45 : data.n > 100_000 ? 0.6 : data.n > 20_000 ? 0.75 : 0.9;
   }
 
@@ -131,11 +133,12 @@ export class State {
     } else if (coloring.kind === "number") {
       const { values, low, high } = coloring.column;
       const step = 255 / (high - low || 1);
-      this.fill(colors, SCALE, (i) => (Number.isFinite(values[i]) ? Math.round((values[i] - low) * step) : -1));
+      this.fill(colors, SCALE, (i) => (Number.isFinite(values[i]) ? Math.max(0, Math.min(255, Math.round((values[i] - low) * step))) : -1));
     } else {
       const reliability = coloring.kind === "reliability" ? data.maps[panel.map].reliability : null;
       const one = new Uint8Array(this.categoryColor(0));
-      if (reliability) this.fill(colors, SCALE, (i) => reliability[i]);
+      const step = 255 / this.mostReliable;
+      if (reliability) this.fill(colors, SCALE, (i) => Math.min(255, Math.round(reliability[i] * step)));
       else if (coloring.kind === "reliability") this.fill(colors, SCALE, () => -1);
       else this.fill(colors, one, () => 0);
     }

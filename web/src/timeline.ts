@@ -63,6 +63,18 @@ export class Timeline {
     if (show) this.seek(0);
   }
 
+  /** Maps are shown at rest: one of them, or all (null). */
+  settle(map: number | null): void {
+    this.pause();
+    const sequence = this.list[this.chosen];
+    if (!sequence) return;
+    const end = sequence.stops.length - 1;
+    this.position = sequence.map === null && map !== null ? map : end;
+    this.slider.value = String(this.position);
+    this.name();
+    if (sequence.map === null && map === null) this.label.textContent = "";
+  }
+
   seek(position: number): void {
     const sequence = this.list[this.chosen];
     if (!sequence) return;
@@ -80,7 +92,7 @@ export class Timeline {
   play(): void {
     const sequence = this.list[this.chosen];
     if (!sequence) return;
-    if (this.position >= sequence.stops.length - 1) this.position = 0;
+    if (this.position >= sequence.stops.length - 1) this.seek(0);
     this.playing = true;
     this.last = performance.now();
     this.dress();

@@ -1,47 +1,54 @@
-"""What `winkel demo` does: maps of the built-in digits, a picture of them, and how long each took."""
+"""What `winkel demo` does: maps of the built-in digits by every method, how faithful each is, a picture and a page."""
 
 from __future__ import annotations
 
 import time
-from argparse import Namespace
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ..data.datasets import load_digits
-from ..estimators import MDE
-from ..graph import Graph, knn, spectral_embedding
-from ..typing import FloatArray
+from ..estimators import KDS, LVM, MDE, TSM, AttractRepel
+from ..graph import knn
+from ..measures.compare import compare
+from ..measures.indicatrix import indicatrix
+from ..view.explorer import write_html
 from ..view.plots import plot_maps
-from .console import Console, Outcome
 
 _N_NEIGHBORS = 15
 
-# Name of a map: from the neighbour graph and a seed to points in the plane.
-MAPS: dict[str, Callable[[Graph, int], FloatArray]] = {
-    "spectral": lambda graph, seed: spectral_embedding(graph, 2, random_state=seed),
-    "MDE, neighbours": lambda graph, seed: MDE(random_state=seed).fit_transform(graph),
-    "MDE, distances": lambda graph, seed: MDE(
-        preserve="distances", loss="absolute", max_distances=200_000, random_state=seed
-    ).fit_transform(graph),
-}
+
+def methods(seed: int) -> dict[str, Any]:
+    """One estimator a map; all but the last give maps of two dimensions."""
+    return {
+        "MDE": MDE(random_state=seed),
+        "MDE, distances": MDE(preserve="distances", max_distances=200_000, random_state=seed),
+        "LVM": LVM(random_state=seed),
+        "two-kernel LLE": AttractRepel(objective="lle", random_state=seed),
+        "t-SNE": AttractRepel(objective="tsne", random_state=seed),
+        "KDS": KDS(random_state=seed),
+        "TSM, 16 dimensions": TSM(16, random_state=seed),
+    }
 
 
-def command(options: Namespace, console: Console) -> Outcome:
-    """Say what is done and write the picture into the folder."""
-    seed, say = options.seed, console.note
+def demo(output: str, seed: int) -> None:
+    """Print what is done, and write the picture and the page into the folder `output`."""
     digits = load_digits()
-    say(f"{len(digits.X)} handwritten digits of {digits.X.shape[1]} pixels")
+    print(f"{len(digits.X)} handwritten digits of {digits.X.shape[1]} pixels")
     start = time.perf_counter()
-    graph = knn(digits.X, _N_NEIGHBORS, random_state=seed)
-    seconds = {"neighbour graph": time.perf_counter() - start}
-    say(f"  {'neighbour graph':<18}{graph.n_edges:>8} edges  {seconds['neighbour graph']:6.2f} s")
-    maps = {}
-    for name, make in MAPS.items():
-        start = time.perf_counter()
-        maps[name] = make(graph, seed)
-        seconds[name] = time.perf_counter() - start
-        say(f"  {name:<18}{len(maps[name]):>8} points {seconds[name]:6.2f} s")
-    picture = Path(options.output) / "maps.png"
-    plot_maps(maps, labels=digits.y, path=picture)
-    say(f"picture: {picture}")
-    return Outcome({"command": "demo", "files": {"picture": str(picture)}, "seconds": seconds})
+    found = compare(digits.X, methods(seed), labels=digits.y, n_neighbors=_N_NEIGHBORS, random_state=seed)
+    print(found)
+    print(f"all maps and their scores: {time.perf_counter() - start:.1f} s")
+    flat = {name: Y for name, Y in found.maps.items() if Y.shape[1] == 2}
+    folder = Path(output)
+    plot_maps(flat, labels=digits.y, path=folder / "maps.png")
+    page = write_html(
+        folder / "maps.html",
+        flat,
+        labels=digits.y,
+        images=16 - digits.X.reshape(-1, 8, 8),
+        neighbors=knn(digits.X, _N_NEIGHBORS, random_state=seed),
+        indicatrix={name: indicatrix(digits.X, Y, n_neighbors=_N_NEIGHBORS) for name, Y in flat.items()},
+        scores={name: found.reports[name] for name in flat},
+        title="Handwritten digits",
+    )
+    print(f"picture: {folder / 'maps.png'}\npage to explore: {page}")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,11 +22,13 @@ from ..embedding import Embedding, from_arrays, to_arrays
 from ..errors import DataWarning, InvalidInputError, InvalidParameterError, ModelFileError
 from ..graph import Graph, knn
 from ..graph.metrics import metric_name
+from ..measures.trust import Faithfulness, measure
 from ..solvers.base import History, Status
-from ..typing import FloatArray, Metric
+from ..typing import FloatArray, Metric, RandomState
 from .portable import from_portable, to_portable
 
 KIND = "estimator"
+_SUMMARY_ROWS = 500  # measured for the line that `verbose` shows
 
 
 class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -73,6 +78,42 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
         """Fit to X and return the map of its rows."""
         return np.array(self.fit(X, y, **fit_params).embedding_.Y)
+
+    def faithfulness(
+        self,
+        X: Any,
+        *,
+        labels: ArrayLike | None = None,
+        n_neighbors: int | None = None,
+        sample: str | int | None = "auto",
+        random_state: RandomState = 0,
+    ) -> Faithfulness:
+        """How faithful the map is to X, the data that it was fitted to: `winkel.measure` with this estimator's metric.
+
+        `n_neighbors` defaults to 15, or to what few rows allow.
+        """
+        Y = self._result.Y
+        k = min(15, max(1, (len(Y) - 1) // 2)) if n_neighbors is None else n_neighbors
+        return measure(
+            X,
+            Y,
+            labels=labels,
+            n_neighbors=k,
+            metric=getattr(self, "metric", "euclidean"),
+            sample=sample,
+            random_state=random_state,
+            n_jobs=getattr(self, "n_jobs", None),
+        )
+
+    def _say_faithfulness(self, X: Any) -> None:
+        """With `verbose` one line on standard error says how faithful the map is, on some rows of the data."""
+        metric = getattr(self, "metric", "euclidean")
+        # Rows or a matrix of distances: neighbour lists hold too little, and a function would be called too often.
+        usable = isinstance(X, np.ndarray) or (issparse(X) and metric != "precomputed")
+        if not getattr(self, "verbose", False) or callable(metric) or not usable or len(self._result.Y) < 5:
+            return
+        report = self.faithfulness(X, sample=min(_SUMMARY_ROWS, len(self._result.Y)))
+        print(f"{type(self).__name__}: {report.summary}", file=sys.stderr, flush=True)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters and fitted state to one file without pickle, which `winkel.load` opens."""
@@ -135,6 +176,11 @@ class GraphEmbedder(Embedder):
     n_jobs: int | None
     verbose: bool | int
     max_memory: int | float | str | None
+
+    @property
+    def accepts_graph(self) -> bool:
+        """Whether `fit` makes the same map of a neighbour graph as of the rows it was made from."""
+        return True
 
     def _has_rows(self, X: Any) -> bool:
         """Whether X is a table of rows, with which new rows can be compared."""

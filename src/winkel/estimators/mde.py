@@ -147,6 +147,7 @@ class MDE(GraphEmbedder):
             self._repulsion = repulsion_of_a_row(problem, graph)
         self.problem_ = problem
         self.embedding_ = replace(result, graph=graph)
+        self._say_faithfulness(data)
         return self
 
     def transform(self, X: Any) -> FloatArray:
@@ -260,6 +261,11 @@ class MDE(GraphEmbedder):
             raise InvalidParameterError(
                 'sample_weight goes with preserve="neighbors". For weighted distances give a loss that holds weights.'
             )
+
+    @property
+    def accepts_graph(self) -> bool:
+        """With preserve="neighbors"; otherwise the edges of a graph are roads, and distances the paths along them."""
+        return self.preserve == "neighbors"
 
     def _data(self, X: Any) -> Any:
         """Validated rows, or the graph, distances or items that are to be used as they are."""

@@ -12,7 +12,8 @@ class Score:
     """One measure of a map: its value, what it can be, and what it means.
 
     `per_point` holds one value a row where the measure has them. A sampled score says on how many rows or pairs it
-    stands (`n_sampled`) and gives the 95 % confidence interval of its value; an exact one has None in both.
+    stands (`n_sampled`) and gives an interval that holds the exact value at least 19 times in 20; an exact one has None in
+    both. `baseline` is the same score of a map by principal components of the same dimension, where one was made.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Score:
     per_point: FloatArray | None = None
     interval: tuple[float, float] | None = None
     n_sampled: int | None = None
+    baseline: float | None = None
 
     @property
     def exact(self) -> bool:

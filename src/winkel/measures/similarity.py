@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..errors import InvalidInputError, InvalidParameterError
-from ..graph import knn
+from ..graph.knn import knn
 from ..random import Stream
 from ..resources import resolve_seed
 from ..typing import RandomState

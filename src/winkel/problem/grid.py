@@ -17,7 +17,7 @@ from ..typing import FloatArray
 Matrix = NDArray[np.float64]
 Radial = Callable[[Matrix], Matrix]
 
-FINEST = 0.4  # grid spacing in units of the function's width; the error is stated in GridField
+FINEST = 0.4  # grid spacing in widths of the function; GridField tells the error
 _LEAST_CELLS = 50  # a side, for maps smaller than the width of the function
 _MARGIN = 8  # nodes beyond the outermost points, which the splines touch
 _ECHO = 16  # nodes that keep the ends of the period apart, where the function has a kink
@@ -39,10 +39,11 @@ class GridField:
     of Essmann et al. 1995, here for a free boundary). One transform forth and one back serve the potential and its
     gradient, which is the exact gradient of the value that is computed.
 
-    `f` takes squared distances, `width` is the length on which it varies. With nodes half a width apart the relative root
-    mean square error of the gradients is below 1e-3 for the Cauchy kernel and its square and below 5e-3 for UMAP's,
-    which is not smooth at zero; `error` measures it for the points at hand. The bytes of the result depend on the
-    points alone.
+    `f` takes squared distances, `width` is the length on which it varies. With nodes 0.4 widths apart the relative root mean
+    square error of the gradients was measured, for 20 000 points in a blob of standard deviation 10 and in 30 clusters,
+    as 2e-3 and 7e-4 (Cauchy kernel), 1e-4 and 2e-5 (Gaussian), 8e-3 and 3e-3 (UMAP's, which is not smooth at zero); for
+    few hundred points, whose gradients hold fewer pairs, up to five times as much. The bytes of the result depend on
+    the points alone.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ def write_html(
 
     Parameters
     ----------
-    maps : an n × 2 or n × 3 array, an Embedding, a fitted estimator, or a dict of these by name, all of the same rows.
+    maps : an n × 2 or n × 3 array, an Embedding or other result with a `Y`, a fitted estimator, or a dict of these by name, all of the same rows.
         Maps of as many dimensions are turned onto the first of them (`wk.align`). Coordinates are kept to 1/65535 of a
         map's extent.
     labels : one class a row, for colours and legend.

@@ -75,6 +75,12 @@ def test_further_maps_are_turned_onto_the_first():
     assert np.abs(arrays["map0"].astype(int) - arrays["map1"].astype(int)).max() <= 1
 
 
+def test_results_with_a_Y_are_maps():
+    X = points(d=4)
+    found = wk.quadratic.pca(X, 2)
+    np.testing.assert_array_equal(main_of(found)[1]["map0"], main_of(found.Y)[1]["map0"])
+
+
 def test_a_flat_and_a_solid_map_go_together():
     meta, arrays = main_of({"flat": points(), "solid": points(d=3)})
     assert arrays["map0"].shape == (2, N)

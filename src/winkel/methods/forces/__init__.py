@@ -8,6 +8,7 @@
 `pca` is the linear case, with its own exact steps; `agreement` compares objectives along a run.
 """
 
+from .agreement import Agreement, Forces, forces, gradient_agreement
 from .objective import OBJECTIVES, Objective
 
-__all__ = ["OBJECTIVES", "Objective"]
+__all__ = ["OBJECTIVES", "Agreement", "Forces", "Objective", "forces", "gradient_agreement"]

@@ -183,10 +183,6 @@ def _loss(objective: Objective, K: sp.csr_array) -> tuple[sp.csr_array, str, str
     n = K.shape[0]
     if objective.name == "two_kernel_pca":
         return sp.csr_array(-2 * K), "kernel", "square", {"constant": float(np.sum(values * values))}
-    if values.size and values.min() < 0:
-        raise InvalidInputError(
-            f"objective={objective.name!r} needs similarities that are not negative; the smallest is {values.min():g}."
-        )
     entropy = float(np.sum(_xlogx(values)))
     if objective.name == "tsne":
         return K, "neg_log", "kernel", {"normalized": True, "constant": entropy}
@@ -221,6 +217,10 @@ def _similarities(objective: Objective, data: Any, graph: Graph | None, n_jobs: 
         dense = gram(data, name, objective.gamma)
         np.fill_diagonal(dense, 0)
         K = sp.csr_array(dense)
+    if objective.name in ("tsne", "umap") and K.nnz and K.data.min() < 0:
+        raise InvalidInputError(
+            f"objective={objective.name!r} needs similarities that are not negative; the smallest is {K.data.min():g}."
+        )
     if objective.name == "tsne":
         total = float(np.sum(K.data, dtype=np.float64))
         if not total > 0:

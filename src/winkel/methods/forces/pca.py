@@ -52,7 +52,7 @@ class Gram:
         with threadpool_limits(1, user_api="blas"):
             small = self.full if self.factor is None else self.factor.T @ self.factor
             assert small is not None
-            values: Matrix = np.linalg.eigvalsh(small)[::-1][:k]
+            values = np.asarray(np.linalg.eigvalsh(small)[::-1][:k], dtype=np.float64)
         return np.pad(values, (0, k - len(values)))
 
 
@@ -229,6 +229,11 @@ def _downhill(Y: Matrix, product: FloatArray) -> Matrix:
 
 def best_step(Y: Matrix, D: Matrix, GY: FloatArray, GD: FloatArray) -> float:
     """The t ≥ 0 at which ‖G − (Y + tD)(Y + tD)ᵀ‖² is least."""
+    sizes = [float(np.sqrt(np.sum(np.square(Z)))) for Z in (Y, D)]
+    unit = (
+        sizes[0] / sizes[1] if min(sizes) > 0 else 1.0
+    )  # steps are counted in the size of Y, lest powers overflow
+    D, GD = unit * D, unit * GD
     A, B, C = Y.T @ Y, Y.T @ D + D.T @ Y, D.T @ D
     linear, quadratic = float(np.sum(D * GY)), float(np.sum(D * GD))
     # Of t⁴, t³, t², t: ‖A + tB + t²C‖² − 2(YGY + 2t·DGY + t²·DGD), less its value at 0.
@@ -246,4 +251,4 @@ def best_step(Y: Matrix, D: Matrix, GY: FloatArray, GD: FloatArray) -> float:
     roots = np.roots(np.polyder(coefficients))
     real = roots.real[np.abs(roots.imag) <= 1e-8 * np.maximum(np.abs(roots.real), 1e-300)]
     candidates = np.append(real[real > 0], 0.0)
-    return float(candidates[np.argmin(np.polyval(coefficients, candidates))])
+    return unit * float(candidates[np.argmin(np.polyval(coefficients, candidates))])

@@ -40,7 +40,7 @@ class Schedule:
 SCHEDULES = {
     "pca": Schedule("exact", 500, 1.0, 1.0, 0, 1.0, 1e-6),
     "two_kernel_pca": Schedule("adam", 300, 0.1, 1.0, 0, 1.0, 0.0),
-    "lle": Schedule("gains", 500, 1.0, 1.0, 0, 1.0, 0.0),
+    "lle": Schedule("adam", 500, 0.2, 1.0, 0, 1.0, 0.0),
     "tsne": Schedule("gains", 750, 1.0, 12.0, 250, 1e-4, 0.0),
     "umap": Schedule("adam", 300, 0.1, 1.0, 0, 1.0, 0.0),
 }
@@ -62,7 +62,7 @@ def schedule(
     plan = SCHEDULES[objective.name]
     if solver != "auto" and objective.name != "pca" and solver != plan.solver:
         plan = replace(plan, solver=solver, learning_rate=0.1 if solver == "adam" else 1.0)
-    given = {
+    given: dict[str, Any] = {
         "max_iter": max_iter,
         "learning_rate": learning_rate,
         "exaggeration": exaggeration,

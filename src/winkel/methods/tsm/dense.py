@@ -71,9 +71,8 @@ class DenseUpdates:
         matched, _ = problem.match(L)
         objective = float(np.sum((L - matched) ** 2))
         Z = matched + self.momentum * (state.Z - state.before)
-        change = float(
-            np.linalg.norm(L - (state.Y * state.values) @ state.Y.T) / max(np.linalg.norm(L), 1e-300)
-        )
+        size = float(np.linalg.norm(L))
+        change = float(np.linalg.norm(L - (state.Y * state.values) @ state.Y.T)) / size if size > 0 else 0.0
         return DenseState(state.iteration + 1, basis, objective, change, values, Z, state.Z)
 
     def done(self, state: DenseState) -> Status | None:

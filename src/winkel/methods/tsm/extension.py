@@ -87,10 +87,11 @@ def _extend(
         Y[marks] = places
         return Y
     graph = knn(X, k, metric="cosine", n_jobs=jobs, random_state=seed)
-    weights = local_weights(X, X, graph.knn_indices, regularization, jobs)
+    near = np.array(graph.knn_indices)  # a copy, since it will be sorted
+    weights = local_weights(X, X, near, regularization, jobs)
     free = np.setdiff1d(np.arange(len(X)), marks)
     start = _direct(X, free, marks, places, k, regularization, jobs)
-    system = ExtensionSystem(graph.knn_indices, weights, free, start, jobs)
+    system = ExtensionSystem(near, weights, free, start, jobs)
     found = run(ConjugateGradients(_ACCURACY), system, start, max_iter=_MAX_SWEEPS, verbose=verbose)
     return np.asarray(found.state.Y)
 

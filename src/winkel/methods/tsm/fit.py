@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ from .similarity import AngleHistogram, Similarities, angle_histogram, row_norms
 from .updates import Factors, FactorUpdates, Matching
 
 Matrix = NDArray[np.float64]
+
+_MODERATE = (1e-5, 1e5)  # largest entries with which single precision has no trouble
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,16 @@ class Work:
 def embed(X: FloatArray, settings: Settings, work: Work) -> Embedding:
     """The Embedding of rows. Rows of zeros stand at the origin, equal rows in one place.
 
+    Rows with very large or small entries are scaled first, and the objective is that of the scaled rows.
+
     Its blocks are `eigenvalues` of the Gram matrix, `isolated` rows (similar to no other) and, if there were any,
     `landmarks`.
     """
     _check_memory(X, settings, work)
+    scale = _scale(X)
+    if scale != 1.0:
+        made = embed(X / X.dtype.type(scale), settings, work)
+        return replace(made, Y=(made.Y * scale).astype(X.dtype))
     nonzero = np.flatnonzero(row_norms(X) > 0)
     marks = _landmarks(nonzero, settings, work.seed)
     if len(marks) < 2:
@@ -134,6 +142,14 @@ def svd_start(X: FloatArray, d: int, threshold: float) -> Matrix:
 def histogram(X: FloatArray, sparsity: float, seed: int) -> AngleHistogram:
     """The histogram of angles by which "auto" chooses, of rows that are not zero."""
     return angle_histogram(X[row_norms(X) > 0], sparsity=sparsity, seed=seed)
+
+
+def _scale(X: FloatArray) -> float:
+    """A power of two by which rows are divided where fourth powers of their norms could overflow or vanish, or 1."""
+    largest = float(np.max(np.abs(X), initial=0.0))
+    if largest == 0 or _MODERATE[0] < largest < _MODERATE[1]:
+        return 1.0
+    return float(2.0 ** np.round(np.log2(largest)))
 
 
 def _landmarks(nonzero: IntArray, settings: Settings, seed: int) -> IntArray:

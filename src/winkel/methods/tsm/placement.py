@@ -19,10 +19,10 @@ from .weights import combine, local_weights
 
 Matrix = NDArray[np.float64]
 
-_BLOCK = 1024  # rows placed at a time, which bounds the memory
-_UPDATES = 100  # of the ReLU map; every one makes its error smaller
-_FAR = 256  # fitted rows beside the near ones that a row's place is kept away from
-_RIDGE = 1e-6
+_SCRATCH = 2**24  # numbers of near rows that are held at a time
+_UPDATES = 30  # steps of the ReLU map
+_SPREAD = 256  # fitted rows beside the near ones that a row's place is kept away from
+_DAMPING = 0.01  # of its steps, in proportion to the mean curvature
 _PARALLEL = 1e-13  # cosine distance that rounding leaves between parallel rows
 
 
@@ -46,15 +46,19 @@ def place(rows: FloatArray, fitted: FittedRows, method: str) -> Matrix:
     """Places of rows by `method`, "local" or "relu"."""
     norms = row_norms(rows)
     Y = np.zeros((len(rows), fitted.Y.shape[1]))
+    if len(fitted.X) < 2:  # one direction is known, or none
+        Y[:] = norms[:, None] * _unit(fitted.Y.astype(np.float64)).sum(axis=0)
+        return Y
     some = np.flatnonzero(norms > 0)
-    for start in range(0, len(some), _BLOCK):
-        part = some[start : start + _BLOCK]
+    step = max(1, _SCRATCH // (2 * fitted.n_neighbors * rows.shape[1]))
+    for start in range(0, len(some), step):
+        part = some[start : start + step]
         unit = rows[part] / norms[part, None]
         near, far = knn_query(unit, fitted.X, fitted.n_neighbors, metric="cosine", n_jobs=fitted.n_jobs)
         weights = local_weights(unit, fitted.X, near, fitted.regularization, fitted.n_jobs)
         found = combine(weights, fitted.Y, near)
         if method == "relu":
-            found = _relu(unit.astype(np.float64), near, _unit(found), fitted)
+            found = _relu(unit.astype(np.float64), found, fitted)
         found = _unit(found)
         # A multiple of a fitted row has the multiple of its place.
         same = far[:, 0] <= _PARALLEL
@@ -83,35 +87,43 @@ def _unit(rows: Matrix) -> Matrix:
     return np.divide(rows, norms[:, None], out=np.zeros_like(rows), where=norms[:, None] > 0)
 
 
-def _relu(unit: Matrix, near: IntArray, start: Matrix, fitted: FittedRows) -> Matrix:
-    """Directions u on the map with max(0, x·μ_j − τ‖μ_j‖) = max(0, u·ν_j − τ‖ν_j‖), as nearly as can be (eq 16).
+def _relu(unit: Matrix, start: Matrix, fitted: FittedRows) -> Matrix:
+    """u with max(0, x·μ_j − τ‖x‖‖μ_j‖) = max(0, u·ν_j − τ‖u‖‖ν_j‖) as nearly as can be (eq 16), x of unit norm.
 
-    The prototypes μ_j, ν_j are the near fitted rows and some others, spread over the data, with their places. As in the
-    fit, the left side says what a product must be where it is positive, and only bounds it elsewhere: targets from the
-    present u (eq 5), then u by least squares, in turn.
+    The prototypes μ_j, ν_j are near fitted rows and some others, spread over the data, with their places. Damped
+    Gauss–Newton steps over the prototypes with which x or u is similar; of all iterates the one with the least error.
     """
-    far = np.linspace(0, len(fitted.X) - 1, min(_FAR, len(fitted.X))).astype(np.int64)
-    which = np.concatenate([near.astype(np.int64), np.broadcast_to(far, (len(near), len(far)))], axis=1)
-    mu_norm, nu_norm = row_norms(fitted.X)[which], row_norms(fitted.Y)[which]
-    nu = fitted.Y[which].astype(np.float64)
+    tau = fitted.threshold
     with threadpool_limits(1, user_api="blas"):
-        products = np.concatenate(
-            [
-                (fitted.X[near].astype(np.float64) @ unit[:, :, None])[:, :, 0],
-                (fitted.X[far].astype(np.float64)[None] @ unit[:, :, None])[:, :, 0],
-            ],
-            axis=1,
-        )
-        wanted = np.maximum(0.0, products - fitted.threshold * mu_norm)
-        normal = nu.transpose(0, 2, 1) @ nu
-        trace = np.trace(normal, axis1=1, axis2=2)[:, None]
-        axes = np.arange(normal.shape[1])
-        normal[:, axes, axes] += _RIDGE * np.where(trace > 0, trace, 1.0)
-        inverse = np.linalg.inv(normal)
-        u = start[:, :, None]
+        wanted, nu = _prototypes(unit, fitted)
+        nu_norm = np.linalg.norm(nu, axis=2)
+        u = best = start
+        least = np.full(len(unit), np.inf)
+        axes = np.arange(u.shape[1])
         for _ in range(_UPDATES):
-            now = (nu @ u)[:, :, 0] - fitted.threshold * nu_norm
-            target = np.where(wanted > 0, wanted, np.minimum(now, 0.0)) + fitted.threshold * nu_norm
-            u = inverse @ (nu.transpose(0, 2, 1) @ target[:, :, None] + _RIDGE * trace[:, :, None] * u)
-            u = u / np.maximum(np.sqrt(np.sum(u * u, axis=1, keepdims=True)), 1e-300)
-    return u[:, :, 0]
+            # u·ν − τ‖u‖‖ν‖ is its own derivative times u, since it grows with the length of u.
+            slope = nu - tau * nu_norm[:, :, None] * _unit(u)[:, None, :]
+            now = (slope @ u[:, :, None])[:, :, 0]
+            error = np.sum((np.maximum(0.0, now) - wanted) ** 2, axis=1)
+            better = error < least
+            best, least = np.where(better[:, None], u, best), np.where(better, error, least)
+            slope *= ((wanted > 0) | (now > 0))[:, :, None]
+            normal = slope.transpose(0, 2, 1) @ slope
+            damping = _DAMPING * np.trace(normal, axis1=1, axis2=2) / len(axes)
+            normal[:, axes, axes] += np.where(damping > 0, damping, 1.0)[:, None]
+            step = np.linalg.solve(normal, slope.transpose(0, 2, 1) @ (wanted - now)[:, :, None])
+            u = u + step[:, :, 0]
+    return best
+
+
+def _prototypes(unit: Matrix, fitted: FittedRows) -> tuple[Matrix, Matrix]:
+    """Thresholded similarities of each row with its prototypes, near fitted rows and spread ones, and their places."""
+    k = min(2 * fitted.n_neighbors, len(fitted.X))
+    near, _ = knn_query(unit, fitted.X, k, metric="cosine", n_jobs=fitted.n_jobs)
+    spread = np.linspace(0, len(fitted.X) - 1, min(_SPREAD, len(fitted.X))).astype(np.int64)
+    wanted = []
+    for mu in (fitted.X[near], fitted.X[spread][None]):
+        product = (mu.astype(np.float64) @ unit[:, :, None])[:, :, 0]
+        wanted.append(np.maximum(0.0, product - fitted.threshold * np.linalg.norm(mu, axis=2)))
+    which = np.concatenate([near.astype(np.int64), np.broadcast_to(spread, (len(near), len(spread)))], axis=1)
+    return np.concatenate(wanted, axis=1), fitted.Y[which].astype(np.float64)

@@ -110,8 +110,8 @@ class FactorUpdates:
 
     Of Z, the part in the tangent space of the matrices of rank d at L is taken, Q Qᵀ Z + Z Q Qᵀ − Q Qᵀ Z Q Qᵀ, which that
     product gives, and of it the best approximation of rank d, by an eigenvalue problem of size 2d. The momentum of the
-    paper (eq 23) acts on Z, which has full rank; here it acts on L, so that all stays of rank 2d. An update that makes
-    the objective larger starts the momentum anew.
+    paper (eq 23) acts on Z, which has full rank; here it acts on L, so that all stays of rank 2d. It grows from `momentum`
+    on as t/(t + 3) in update t (Nesterov 1983), unless it is 0, and starts anew when the objective became larger.
     """
 
     momentum: float = 0.9
@@ -130,9 +130,11 @@ class FactorUpdates:
 
     def step(self, problem: Matching, state: FactorState) -> FactorState:
         """One update of Z and one of L; the objective is ‖L − Z‖² between the two."""
-        L, before = Factors(state.Y, state.values), Factors(state.before, state.before_values)
+        L = Factors(np.asarray(state.Y, np.float64), state.values)
+        before = Factors(state.before, state.before_values)
         Q = L.basis
-        found = problem.product(L.toward(before, self.momentum), Q)
+        grown = max(self.momentum, state.iteration / (state.iteration + 3.0)) if self.momentum > 0 else 0.0
+        found = problem.product(L.toward(before, grown), Q)
         with threadpool_limits(1, user_api="blas"):
             inner = Q.T @ found.ZV
             inner = (inner + inner.T) / 2.0

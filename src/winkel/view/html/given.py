@@ -153,7 +153,7 @@ def _embedding_of(item: Any) -> Embedding | None:
 def _coordinates(Y: Any, name: str) -> FloatArray:
     if hasattr(Y, "get_params"):
         raise InvalidInputError(f"{name!r} is a {type(Y).__name__} that is not fitted. Call its fit first.")
-    points = np.asarray(Y, dtype=np.float64)
+    points = np.asarray(getattr(Y, "Y", Y), dtype=np.float64)  # also other results that have a Y
     if points.ndim != 2 or points.shape[1] not in (2, 3) or len(points) == 0:
         raise InvalidInputError(
             f"a map to show must have shape (n, 2) or (n, 3); {name!r} has {points.shape}."

@@ -1,0 +1,162 @@
+"""Figures 2 and 3 and Conjecture 1 of Draganov and Dohn (2023), and the same methods at scale beside their peers.
+
+    python benchmarks/paper/forces.py figure2 figure3 conjecture scale --rows 2000 --out out/paper
+
+`figure3` and `scale` also run openTSNE and umap-learn where they are installed, in the same process and on the same rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import winkel as wk
+from winkel.methods.recipes import principal_start
+from winkel.view.forces import plot_agreement
+from winkel.view.plots import plot_maps
+
+Maker = Callable[[np.ndarray], np.ndarray]
+CONJECTURE = {
+    "digits": wk.datasets.load_digits,
+    "MNIST": wk.datasets.load_mnist,
+    "Fashion-MNIST": wk.datasets.load_fashion_mnist,
+    "COIL-20": wk.datasets.load_coil20,
+    "Yale B": wk.datasets.load_yale_b,
+    "Salinas-A": wk.datasets.load_salinas_a,
+    "words": wk.datasets.load_words,
+    "genes": wk.datasets.load_popres,
+    "counties": wk.datasets.load_counties,
+    "cells": wk.datasets.load_pbmc3k,
+    "mammoth": wk.datasets.load_mammoth,
+    "cytof": wk.datasets.load_cytof,
+}
+
+
+def some_rows(load: Callable[[], Any], n: int) -> tuple[np.ndarray, Any]:
+    """At most n rows in at most 50 principal components, and their labels."""
+    data = load()
+    X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
+    chosen = np.sort(np.random.default_rng(0).permutation(len(X))[:n])
+    X = X[chosen].astype(np.float32)
+    return principal_start(X, min(50, X.shape[1])), None if data.y is None else np.asarray(data.y)[chosen]
+
+
+def accuracy(Y: np.ndarray, labels: np.ndarray, k: int = 10) -> float:
+    """Leave-one-out accuracy of k neighbours on the map."""
+    near = wk.graph.knn(np.ascontiguousarray(Y), k, method="exact").knn_indices
+    _, which = np.unique(labels, return_inverse=True)
+    return float(np.mean([np.bincount(which[row]).argmax() == own for row, own in zip(near, which)]))
+
+
+def recall(X: np.ndarray, Y: np.ndarray, k: int = 15, sample: int = 2000) -> float:
+    """Share of the k nearest rows that are among the k nearest on the map, at some rows."""
+    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:sample])
+    lists = [
+        wk.graph.knn_query(Z[rows], Z, k + 1)[0][:, 1:] for Z in (X, np.ascontiguousarray(Y, np.float32))
+    ]
+    return float(np.mean([len(set(a) & set(b)) / k for a, b in zip(*lists)]))
+
+
+def peers() -> dict[str, Maker]:
+    """openTSNE and umap-learn, where they are installed."""
+    found: dict[str, Maker] = {}
+    try:
+        from openTSNE import TSNE
+
+        found["openTSNE"] = lambda X: np.asarray(TSNE(initialization="pca", n_jobs=2, random_state=0).fit(X))
+    except ImportError:
+        print("openTSNE is not installed: left out")
+    try:
+        from umap import UMAP
+
+        found["umap-learn"] = lambda X: UMAP(n_jobs=2).fit_transform(X)
+    except ImportError:
+        print("umap-learn is not installed: left out")
+    return found
+
+
+def own(objective: str) -> Maker:
+    """The map of an objective of wk.AttractRepel."""
+    return lambda X: wk.AttractRepel(objective=objective, random_state=0).fit_transform(X)
+
+
+def table(X: np.ndarray, y: np.ndarray, makers: dict[str, Maker]) -> dict[str, np.ndarray]:
+    """Every map, with its accuracy, neighbour recall and seconds printed."""
+    maps = {}
+    print(f"{len(X)} rows; {'method':<18} accuracy  recall  wall s   cpu s")
+    for name, make in makers.items():
+        wall, cpu = time.perf_counter(), time.process_time()
+        maps[name] = make(X)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        print(f"{name:<30} {accuracy(maps[name], y):.4f}  {recall(X, maps[name]):.3f} {wall:8.1f} {cpu:8.1f}")
+    return maps
+
+
+def figure2(n: int, out: str) -> None:
+    """PCA of MNIST rows by forces from a random start: the angle to PCA along the run."""
+    X, y = some_rows(wk.datasets.load_mnist, n)
+    fitted = wk.AttractRepel(objective="pca", keep_frames=64, random_state=0).fit(X.astype(np.float64))
+    target = np.linalg.qr(principal_start(X.astype(np.float64), 2))[0]
+    for number, Y in zip(fitted.embedding_.frames.iteration, fitted.embedding_.frames.Y):
+        Q = np.linalg.qr(Y.astype(np.float64) - Y.mean(axis=0, dtype=np.float64))[0]
+        angle = np.arcsin(min(1.0, np.linalg.norm(Q - target @ (target.T @ Q), 2)))
+        print(f"iteration {number:4d}  largest principal angle {angle:.2e}")
+    frames = fitted.embedding_.frames
+    some = np.unique(np.linspace(0, len(frames) - 1, 6).astype(int))
+    plot_maps(
+        {f"iteration {frames.iteration[f]}": frames.Y[f] for f in some}, labels=y, path=f"{out}/figure2.png"
+    )
+
+
+def figure3(n: int, out: str) -> None:
+    """Two-kernel PCA, t-SNE, UMAP and two-kernel LLE of MNIST rows."""
+    X, y = some_rows(wk.datasets.load_mnist, n)
+    makers = {
+        "two-kernel PCA": own("two_kernel_pca"),
+        "t-SNE": own("tsne"),
+        "UMAP": own("umap"),
+        "two-kernel LLE": own("lle"),
+    }
+    plot_maps(table(X, y, makers | peers()), labels=y, path=f"{out}/figure3.png")
+
+
+def conjecture(n: int, out: str) -> None:
+    """The sign of the inner product of UMAP's and two-kernel LLE's gradients on many datasets."""
+    found = {}
+    for name, load in CONJECTURE.items():
+        try:
+            X, _ = some_rows(load, n)
+        except (wk.errors.WinkelError, OSError) as error:
+            print(f"{name}: not here ({str(error)[:60]})")
+            continue
+        found[name] = wk.gradient_agreement(X, None, "umap", "lle", n_points=16)
+        cosine = found[name].cosine
+        print(
+            f"{name:<14} {len(X):6d} rows  sign {found[name].sign:+d}  cosine first {cosine[0]:+.3f} "
+            f"mean {cosine.mean():+.3f} last {cosine[-1]:+.3f}  positive at {np.mean(cosine > 0):.0%}"
+        )
+    plot_agreement(found, path=f"{out}/conjecture1.png")
+
+
+def scale(n: int, out: str) -> None:
+    """t-SNE and two-kernel LLE beside the peers."""
+    X, y = some_rows(wk.datasets.load_mnist, n)
+    maps = table(X, y, {"t-SNE": own("tsne"), "two-kernel LLE": own("lle")} | peers())
+    plot_maps(maps, labels=y, path=f"{out}/scale.png")
+
+
+PARTS = {"figure2": figure2, "figure3": figure3, "conjecture": conjecture, "scale": scale}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=list(PARTS), default=["figure2"])
+    parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--out", default="out/paper")
+    given = parser.parse_args()
+    for part in given.parts:
+        print(f"== {part}: {PARTS[part].__doc__}")
+        PARTS[part](given.rows, given.out)

@@ -1,0 +1,237 @@
+"""K-Deep Simplex (Tasissa, Tankala, Murphy and Ba 2023): table 2 and figure 5, coding speed, and time against a network.
+
+    python benchmarks/paper/kds.py accuracy --data moons mnist5 salinas yaleb mnist10 --seeds 5
+    python benchmarks/paper/kds.py circles
+    python benchmarks/paper/kds.py coding --rows 5000
+    python benchmarks/paper/kds.py torch --rows 5000        (needs PyTorch)
+
+Every figure is measured in this run; k-means, scikit-learn's sparse coding and a plain unrolled network in PyTorch stand
+beside ours. Accuracy is the part of rows in the cluster that is matched to their class (Hungarian method).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+import winkel as wk
+from winkel.errors import DataWarning, NotConvergedWarning
+from winkel.methods.kds import Coder, Plan, encode, train
+from winkel.methods.kds.dictionary import start_atoms
+
+FIVE = (0, 3, 4, 6, 7)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Data of the paper with the settings that the documentation gives for it."""
+
+    load: Callable[[int], tuple[np.ndarray, np.ndarray]]
+    n_clusters: int
+    n_atoms: int
+    locality: float
+    published: float
+
+
+def moons(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import make_moons
+
+    return make_moons(5000, noise=0.05, random_state=seed)
+
+
+def mnist(digits: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
+    data = wk.datasets.load_mnist()
+    rows = slice(None) if digits is None else np.isin(data.y, digits)
+    return data.X[rows].astype(np.float32) / 255, data.y[rows]
+
+
+def salinas(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Spectra of the labelled places, of unit norm."""
+    data = wk.datasets.load_salinas_a()
+    known = data.y > 0
+    return unit(data.X[known].astype(np.float32)), data.y[known]
+
+
+def yale_b(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two faces under 64 lights each, every fourth pixel both ways, of unit norm."""
+    data = wk.datasets.load_yale_b()
+    two = np.isin(data.y, np.unique(data.y)[:2])
+    small = data.X[two].reshape(-1, *data.extras["image_shape"])[:, ::4, ::4]
+    return unit(small.reshape(len(small), -1).astype(np.float32)), data.y[two]
+
+
+def unit(X: np.ndarray) -> np.ndarray:
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+TASKS = {
+    "moons": Task(moons, 2, 24, 1.0, 1.0),
+    "mnist5": Task(lambda seed: mnist(FIVE), 5, 500, 1.0, 0.99),
+    "mnist10": Task(lambda seed: mnist(None), 10, 500, 1.0, 0.86),
+    "salinas": Task(salinas, 6, 600, 1.0, 0.88),
+    "yaleb": Task(yale_b, 2, 64, 0.1, 1.0),
+}
+
+
+def accuracy_of(labels: np.ndarray, clusters: np.ndarray) -> float:
+    _, truth = np.unique(labels, return_inverse=True)
+    size = max(truth.max(), clusters.max()) + 1
+    counts = np.zeros((size, size), dtype=int)
+    np.add.at(counts, (truth, clusters), 1)
+    return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / len(labels))
+
+
+def accuracy(names: list[str], n_seeds: int, rows: int | None) -> None:
+    from sklearn.cluster import KMeans
+
+    print(
+        f"{'data':>10}{'n':>7}{'atoms':>7}{'KDS mean':>10}{'worst':>8}{'k-means':>9}{'worst':>8}{'paper':>7}{'seconds':>9}"
+    )
+    for name in names:
+        task, found, means, seconds = TASKS[name], [], [], 0.0
+        for seed in range(n_seeds):
+            X, y = some(*task.load(seed), rows, seed)
+            started = time.perf_counter()
+            model = wk.KDSClustering(
+                task.n_clusters, n_atoms=task.n_atoms, locality=task.locality, random_state=seed
+            ).fit(X)
+            seconds += time.perf_counter() - started
+            found.append(accuracy_of(y, model.labels_))
+            means.append(accuracy_of(y, KMeans(task.n_clusters, n_init=3, random_state=seed).fit_predict(X)))
+        print(
+            f"{name:>10}{len(X):>7}{task.n_atoms:>7}{np.mean(found):>10.4f}{min(found):>8.4f}{np.mean(means):>9.4f}"
+            f"{min(means):>8.4f}{task.published:>7.2f}{seconds / n_seeds:>9.1f}",
+            flush=True,
+        )
+
+
+def some(X: np.ndarray, y: np.ndarray, rows: int | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    if rows is None or rows >= len(X):
+        return X, y
+    chosen = np.sort(np.random.Generator(np.random.Philox(key=seed)).choice(len(X), rows, replace=False))
+    return X[chosen], y[chosen]
+
+
+def circles() -> None:
+    """Accuracy over separation and number of atoms (figure 5)."""
+    atoms = (12, 24, 48, 96)
+    draw = np.random.Generator(np.random.Philox(key=0))
+    print(f"{'separation':>12}" + "".join(f"{f'm={m}':>8}" for m in atoms))
+    for separation in (0.5, 0.3, 0.2, 0.1):
+        angle, inner = draw.uniform(0, 2 * np.pi, size=2000), np.arange(2000) % 2
+        X = (1 - separation * inner)[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        line = f"{separation:>12}"
+        for m in atoms:
+            labels = wk.KDSClustering(2, n_atoms=m, locality=0.2, random_state=0).fit_predict(X)
+            line += f"{accuracy_of(inner, labels):>8.3f}"
+        print(line, flush=True)
+
+
+def coding(rows: int) -> None:
+    """Rows a second by 500 atoms, ours (optimal on the simplex) and scikit-learn's sparse coding."""
+    from sklearn.decomposition import sparse_encode
+
+    X, _ = some(*mnist(FIVE), rows, 0)
+    atoms = start_atoms(X, 500, "kmeans++", 0)
+    for method in ("projected_gradient", "frank_wolfe"):
+        started = time.perf_counter()
+        codes = encode(X, atoms, Coder(1.0, method, n_jobs=2))
+        speed(f"winkel {method}", len(X), started, codes.matrix.nnz / len(X))
+    lengths = np.linalg.norm(atoms, axis=1, keepdims=True)
+    for algorithm, settings in (
+        ("lasso_lars", {"alpha": 1.0}),
+        ("lasso_cd", {"alpha": 1.0}),
+        ("omp", {"n_nonzero_coefs": 5}),
+    ):
+        few = X[: max(1, rows // 10)]
+        started = time.perf_counter()
+        codes = sparse_encode(
+            few, (atoms / lengths).astype(np.float32), algorithm=algorithm, n_jobs=2, **settings
+        )
+        speed(f"scikit-learn {algorithm}", len(few), started, (codes != 0).sum() / len(few))
+
+
+def speed(name: str, n: int, started: float, atoms: float) -> None:
+    seconds = time.perf_counter() - started
+    print(f"{name:>28}{n / seconds:>12.0f} rows a second{atoms:>8.2f} atoms a row", flush=True)
+
+
+def against_torch(rows: int | None, n_atoms: int, layers: int, epochs: int) -> None:
+    """Time to the same objective: exact alternating training, and an unrolled network trained by Adam."""
+    import torch
+
+    from winkel.torch import KDSEncoder
+
+    X, y = some(*mnist(FIVE), rows, 0)
+    started = time.perf_counter()
+    model = wk.KDSClustering(5, n_atoms=n_atoms, locality=1.0, random_state=0).fit(X)
+    ours = time.perf_counter() - started
+    print(
+        f"winkel: {len(X)} rows, {n_atoms} atoms, objective {model.objective_:.4f}, accuracy "
+        f"{accuracy_of(y, model.labels_):.4f}, {ours:.1f} s for training and clustering",
+        flush=True,
+    )
+    network = KDSEncoder(start_atoms(X, n_atoms, "kmeans++", 0), locality=1.0, n_layers=layers)
+    spent = 0.0
+    for epoch in range(epochs):
+        started = time.perf_counter()
+        network.fit(X, n_epochs=1, batch_size=256, learning_rate=3e-3, seed=epoch)
+        spent += time.perf_counter() - started
+        with torch.no_grad():
+            parts = torch.as_tensor(X).split(2048)
+            objective = sum(float(network.loss(part)) * len(part) for part in parts) / len(X)
+        print(
+            f"torch, {layers} layers: epoch {epoch + 1}, objective {objective:.4f}, {spent:.1f} s", flush=True
+        )
+        if objective <= 1.01 * model.objective_ or spent > 20 * ours:
+            break
+    reached = "reached" if objective <= 1.01 * model.objective_ else "not reached"
+    print(f"the same objective (within 1 %) was {reached}; ours took {ours / spent:.3f} of that time")
+
+
+def gradient_training(rows: int | None) -> None:
+    """Objective of the three ways to train, on the same rows."""
+    X, _ = some(*mnist(FIVE), rows, 0)
+    for training, steps in (("alternating", 50), ("minibatch", 15), ("gradient", 60)):
+        started = time.perf_counter()
+        found = train(X, Coder(1.0, n_jobs=2), Plan(200, training, max_iter=steps, seed=0))
+        seconds = time.perf_counter() - started
+        print(
+            f"{training:>12}: objective {found.objective:.4f}, {found.history.n_rows - 1} walks, {seconds:.1f} s"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("accuracy", "circles", "coding", "torch", "training"))
+    parser.add_argument("--data", nargs="+", choices=list(TASKS), default=["moons"])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=None, help="use so many rows, drawn at random")
+    parser.add_argument("--atoms", type=int, default=500)
+    parser.add_argument("--layers", type=int, default=100)
+    parser.add_argument("--epochs", type=int, default=15)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore", NotConvergedWarning)
+    warnings.simplefilter("ignore", DataWarning)
+    if given.what == "accuracy":
+        accuracy(given.data, given.seeds, given.rows)
+    elif given.what == "circles":
+        circles()
+    elif given.what == "coding":
+        coding(given.rows or 5000)
+    elif given.what == "torch":
+        against_torch(given.rows, given.atoms, given.layers, given.epochs)
+    else:
+        gradient_training(given.rows)
+
+
+if __name__ == "__main__":
+    main()

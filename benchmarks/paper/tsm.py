@@ -1,0 +1,295 @@
+"""Figures 2 to 9 of Saul (2023) at a size given by arguments, and TSM against the dense updates of the paper.
+
+    python benchmarks/paper/tsm.py figures --data mnist --rows 3000 --dimensions 4 8 16 32    # figs 2, 3, 4, 8, 9
+    python benchmarks/paper/tsm.py landmarks --data mnist --rows 10000 --landmarks 2000       # figs 6, 7
+    python benchmarks/paper/tsm.py words --rows 6000 --dimensions 8 16 32                     # fig 5
+    python benchmarks/paper/tsm.py speed --rows 14000 --updates 250 --peer-updates 2          # time, objective
+    python benchmarks/paper/tsm.py direct --rows 70000 --updates 20                           # time and memory
+
+Every line that is printed was measured in this run. Pictures go to --out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import winkel as wk
+from winkel.errors import DataWarning
+from winkel.measures.analogies import complete_analogies
+from winkel.measures.angles import angular_deviation, distance_jaccard, jaccard, norm_error
+from winkel.methods.tsm import isomap_map, similarity_graph, svd_map
+from winkel.methods.tsm.fit import svd_start
+from winkel.methods.tsm.similarity import Similarities, similarities
+from winkel.methods.tsm.updates import Factors, FactorUpdates, Matching
+from winkel.solvers import run
+from winkel.view.tsm import plot_angles, plot_by_dimension
+
+THRESHOLDS = {"mnist": 0.75}  # the paper's; others come from the histogram of angles
+
+
+def load(name: str, n: int) -> np.ndarray:
+    """Rows of a data set: a fold of MNIST (every k-th image), digits, or the most frequent words."""
+    if name == "digits":
+        return wk.datasets.load_digits().X[:n].astype(np.float32)
+    if name == "words":
+        return word_rows(n)[0]
+    X = wk.datasets.load_mnist().X
+    return np.ascontiguousarray(X[:: max(1, len(X) // n)][:n].astype(np.float32) / np.float32(255))
+
+
+def word_rows(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors and words: those of the analogy questions, and the most frequent others up to n."""
+    words = wk.datasets.load_words("glove")
+    asked = {str(w).lower() for w in wk.datasets.load_analogies().X.ravel()}
+    first = np.array([str(w) in asked for w in words.ids])
+    order = np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)])[:n]
+    return words.X[order].astype(np.float32), words.ids[order]
+
+
+def describe(
+    name: str, d: int, X: np.ndarray, Y: np.ndarray, tau: float, sample: int | None
+) -> tuple[float, float]:
+    """Δ and J of a map, printed."""
+    deviation = angular_deviation(X, Y, threshold=tau, sample=sample)
+    shared = jaccard(X, Y, threshold=tau, sample=sample)
+    print(
+        f"  d={d:<3d} {name:<8} deviation {deviation.value:6.2f}°  jaccard {shared.value:.3f}  "
+        f"norm error {norm_error(X, Y).value:.1%}",
+        flush=True,
+    )
+    return deviation.value, shared.value
+
+
+def threshold_of(args: argparse.Namespace, X: np.ndarray) -> float | str:
+    return args.threshold if args.threshold is not None else THRESHOLDS.get(args.data, "auto")
+
+
+def draw(args: argparse.Namespace, curves: dict[str, list[tuple[float, float]]], name: str) -> None:
+    for k, (what, label) in enumerate(
+        (("deviation", "mean angular deviation (degrees)"), ("jaccard", "Jaccard index"))
+    ):
+        values = {method: [pair[k] for pair in pairs] for method, pairs in curves.items()}
+        plot_by_dimension(
+            args.dimensions,
+            values,
+            ylabel=label,
+            title=name,
+            path=args.out / f"tsm_{args.data}_{args.task}_{what}.png",
+        )
+
+
+def figures(args: argparse.Namespace) -> None:
+    """Figs 2, 3, 4, 8, and 9 with --isomap."""
+    X = load(args.data, args.rows)
+    tau = threshold_of(args, X)
+    shown = wk.TSM(random_state=0).angle_histogram(X)
+    plot_angles(shown, title=f"{args.data}, {len(X)} rows", path=args.out / f"tsm_{args.data}_angles.png")
+    print(
+        f"{args.data} {X.shape}: 99 % of pairs lie below a cosine of {shown.threshold:.3f}, {shown.kept:.1%} of nearest above"
+    )
+    curves: dict[str, list[tuple[float, float]]] = {"TSM": [], "SVD": []}
+    for d in args.dimensions:
+        start = time.process_time()
+        model = wk.TSM(d, threshold=tau, max_iter=args.updates, random_state=0).fit(X)
+        seconds = time.process_time() - start
+        curves["TSM"].append(describe("TSM", d, X, model.embedding_.Y, model.threshold_, args.sample))
+        curves["SVD"].append(describe("SVD", d, X, svd_map(X, d), model.threshold_, args.sample))
+        fall = model.objective_ / model.objective_history_[0]
+        print(
+            f"        objective {fall:.2%} of its start after {args.updates} updates (fig 8); {seconds:.1f} s of processor time"
+        )
+    if args.isomap:
+        isomap_curve(args, X, model.threshold_, curves)
+    draw(args, curves, f"{args.data}, {len(X)} rows")
+
+
+def isomap_curve(
+    args: argparse.Namespace, X: np.ndarray, tau: float, curves: dict[str, list[tuple[float, float]]]
+) -> None:
+    """Appendix B, on the largest component of the similar pairs."""
+    whole = similarity_graph(X, tau).components()[1] == 0
+    print(f"  Isomap on the {whole.sum()} rows of the largest component (all three are compared there)")
+    for k, d in enumerate(args.dimensions):
+        value = distance_jaccard(
+            X[whole], isomap_map(X[whole], d, tau), threshold=tau, sample=args.sample
+        ).value
+        print(f"  d={d:<3d} Isomap   jaccard (by distance) {value:.3f}   TSM {curves['TSM'][k][1]:.3f}")
+
+
+def landmarks(args: argparse.Namespace) -> None:
+    """Figs 6 and 7."""
+    X = load(args.data, args.rows)
+    curves: dict[str, list[tuple[float, float]]] = {"TSM/LLX": [], "SVD": []}
+    for d in args.dimensions:
+        start = time.process_time()
+        model = wk.TSM(
+            d,
+            threshold=threshold_of(args, X),
+            n_landmarks=args.landmarks,
+            max_iter=args.updates,
+            random_state=0,
+        ).fit(X)
+        print(
+            f"  {len(X)} rows from {args.landmarks} landmarks: {time.process_time() - start:.1f} s of processor time"
+        )
+        curves["TSM/LLX"].append(describe("TSM/LLX", d, X, model.embedding_.Y, model.threshold_, args.sample))
+        curves["SVD"].append(describe("SVD", d, X, svd_map(X, d), model.threshold_, args.sample))
+    draw(args, curves, f"{args.data}, {len(X)} rows, {args.landmarks} landmarks")
+
+
+def words(args: argparse.Namespace) -> None:
+    """Fig 5."""
+    X, names = word_rows(args.rows)
+    questions = wk.datasets.load_analogies()
+    kinds = np.where(questions.extras["semantic"], "semantic", "syntactic")
+
+    def rates(Y: np.ndarray) -> dict[str, float]:
+        found = complete_analogies(Y, names, questions.X, categories=kinds)
+        return {kind: score.value for kind, score in found.by_category.items()}
+
+    plain = rates(X)
+    print(
+        f"{len(X)} words, all {X.shape[1]} dimensions: semantic {plain['semantic']:.1%}, syntactic {plain['syntactic']:.1%}"
+    )
+    curves: dict[str, dict[str, list[float]]] = {kind: {"TSM": [], "SVD": []} for kind in plain}
+    for d in args.dimensions:
+        model = wk.TSM(d, max_iter=args.updates, threshold=args.threshold or "auto", random_state=0).fit(X)
+        for name, Y in (("TSM", model.embedding_.Y), ("SVD", svd_map(X, d))):
+            describe(name, d, X, Y, model.threshold_, args.sample)
+            for kind, value in rates(Y).items():
+                curves[kind][name].append(value)
+                print(f"        {name} {kind} {value:.1%}", flush=True)
+    for kind, curve in curves.items():
+        plot_by_dimension(
+            args.dimensions,
+            curve,
+            ylabel="analogies completed",
+            title=f"{kind}, {len(X)} words",
+            path=args.out / f"tsm_words_{kind}.png",
+        )
+
+
+def dense_peer(
+    S: Similarities, start: np.ndarray, updates: int, gamma: float = 0.9
+) -> tuple[Factors, list[float]]:
+    """The paper's updates on dense matrices in single precision, eigenvectors by scipy's eigsh: seconds of each update."""
+    from scipy.sparse.linalg import eigsh
+
+    n, d = S.n, start.shape[1] - 1
+    similar = np.zeros((n, n), dtype=bool)
+    rows = np.repeat(np.arange(n), np.diff(S.indptr))
+    similar[rows, S.indices] = True
+    zeros = n * n - len(S.indices)
+    signed = start * np.append(np.ones(d), -1.0)
+
+    def match(L: np.ndarray) -> np.ndarray:
+        np.minimum(L, 0.0, out=L)
+        L[rows, S.indices] = S.values
+        delta = max(0.0, (S.total - float(L.sum(dtype=np.float64))) / zeros)
+        if delta > 0:
+            L[~similar] += np.float32(delta)
+        return L
+
+    Z = match((signed @ start.T).astype(np.float32))
+    before = Z.copy()
+    seconds, guess = [], None
+    for _ in range(updates):
+        begin = time.process_time()
+        values, basis = eigsh(Z, k=d, which="LM", v0=guess)
+        guess = basis[:, -1].copy()
+        new = match(((basis * values) @ basis.T).astype(np.float32))
+        before -= Z
+        new -= np.float32(gamma) * before
+        before, Z = Z, new
+        seconds.append(time.process_time() - begin)
+    values, basis = eigsh(Z, k=d, which="LM", v0=guess)
+    return Factors(basis.astype(np.float64), values.astype(np.float64)), seconds
+
+
+def speed(args: argparse.Namespace) -> None:
+    """Time of an update and objective, against eigsh on dense matrices on the same similarities."""
+    X = load(args.data, args.rows)
+    tau = threshold_of(args, X)
+    tau = wk.TSM(random_state=0).angle_histogram(X).threshold if tau == "auto" else float(tau)
+    begin = time.process_time()
+    S, rows = similarities(X, tau, n_jobs=args.jobs)
+    print(
+        f"{args.data}: {len(X)} rows, {S.n_virtual} virtual, {S.density:.2%} similar; join {time.process_time() - begin:.1f} s"
+    )
+    for d in args.dimensions:
+        start, problem = svd_start(rows, d, tau), Matching(S, args.jobs)
+        begin, wall = time.process_time(), time.perf_counter()
+        state = run(FactorUpdates(), problem, start, max_iter=args.updates).state
+        each, wall = (time.process_time() - begin) / args.updates, (time.perf_counter() - wall) / args.updates
+        objective = problem.objective(Factors(np.asarray(state.Y), state.values))
+        print(
+            f"  d={d}: winkel {args.updates} updates, objective {objective:.5g}; {each:.3f} s of processor time an update, "
+            f"{wall:.3f} s by the clock with {args.jobs} threads",
+            flush=True,
+        )
+        L, seconds = dense_peer(S, start, args.peer_updates)
+        mean = float(np.mean(seconds))
+        print(
+            f"       eigsh {args.peer_updates} updates, objective {problem.objective(L):.5g}; {mean:.3f} s of processor time an "
+            f"update: {mean / each:.1f} times winkel's"
+            + (
+                ""
+                if args.peer_updates >= args.updates
+                else f" (time measured on {args.peer_updates} updates; objectives are not comparable)"
+            ),
+            flush=True,
+        )
+        if args.peer_updates < args.updates:
+            state = run(FactorUpdates(), problem, start, max_iter=args.peer_updates).state
+            print(
+                f"       winkel after as many updates: objective {problem.objective(Factors(np.asarray(state.Y), state.values)):.5g}"
+            )
+
+
+def direct(args: argparse.Namespace) -> None:
+    """All rows without landmarks: time and peak memory of the process."""
+    X = load(args.data, args.rows)
+    d = args.dimensions[0]
+    start, wall = time.process_time(), time.perf_counter()
+    model = wk.TSM(
+        d, threshold=threshold_of(args, X), max_iter=args.updates, random_state=0, n_jobs=args.jobs
+    ).fit(X)
+    print(
+        f"{len(X)} rows in {d} dimensions, {args.updates} updates: {time.process_time() - start:.0f} s of processor time, "
+        f"{time.perf_counter() - wall:.0f} s by the clock; peak memory "
+        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB"
+    )
+    describe("TSM", d, X, model.embedding_.Y, model.threshold_, args.sample)
+    describe("SVD", d, X, svd_map(X, d), model.threshold_, args.sample)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    tasks = {"figures": figures, "landmarks": landmarks, "words": words, "speed": speed, "direct": direct}
+    parser.add_argument("task", choices=tasks)
+    parser.add_argument("--data", choices=("digits", "mnist", "words"), default="mnist")
+    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--dimensions", type=int, nargs="+", default=[4, 8, 16])
+    parser.add_argument("--updates", type=int, default=100)
+    parser.add_argument("--peer-updates", type=int, default=2)
+    parser.add_argument("--landmarks", type=int, default=500)
+    parser.add_argument("--threshold", type=float, default=None)
+    parser.add_argument("--sample", type=int, default=None, help="rows that measures look at")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--isomap", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path("out/paper"))
+    args = parser.parse_args()
+    warnings.simplefilter("ignore", DataWarning)
+    tasks[args.task](args)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""How many dimensions and which threshold for TSM: a table of what each choice keeps."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data import as_matrix
+from ..errors import DataWarning, InvalidParameterError
+from ..measures.angles import angular_deviation, jaccard, norm_error
+from ..random import Stream
+from ..resources import resolve_seed
+from ..typing import RandomState
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One line of the table.
+
+    A lower threshold keeps more angles, `similar` of all pairs, and is harder to keep in few dimensions: `deviation` in
+    degrees (eq 11) and `jaccard` (eq 12) are about its own similar pairs, `norm_error` is a median.
+    """
+
+    n_components: int
+    sparsity: float
+    threshold: float
+    similar: float
+    isolated: float
+    deviation: float
+    jaccard: float
+    norm_error: float
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """The table of choices."""
+
+    choices: tuple[Choice, ...]
+
+    def best(self, *, max_deviation: float = 1.0) -> Choice:
+        """The fewest dimensions, and then the most similar pairs, that change angles by at most so many degrees.
+
+        When none does, the choice that changes them least.
+        """
+        good = [c for c in self.choices if c.deviation <= max_deviation]
+        if good:
+            return min(good, key=lambda c: (c.n_components, -c.similar))
+        return min(self.choices, key=lambda c: c.deviation)
+
+    def __str__(self) -> str:
+        lines = ["dimensions  threshold  similar  isolated  deviation  jaccard  norm error"]
+        lines += [
+            f"{c.n_components:10d}  {c.threshold:9.3f}  {c.similar:7.2%}  {c.isolated:8.1%}  {c.deviation:8.2f}°  "
+            f"{c.jaccard:7.3f}  {c.norm_error:10.1%}"
+            for c in self.choices
+        ]
+        return "\n".join(lines)
+
+
+def trade_off(
+    make: Any,
+    X: Any,
+    n_components: Sequence[int],
+    sparsity: Sequence[float],
+    n_rows: int,
+    max_iter: int,
+    random_state: RandomState,
+    n_jobs: int | None,
+) -> TradeOff:
+    """The TradeOff over all pairs of dimension and sparsity, each fitted by `make(n_components, ...)`."""
+    if not list(n_components) or not list(sparsity):
+        raise InvalidParameterError(
+            "n_components and sparsity must name at least one value each to choose from."
+        )
+    values, seed = as_matrix(X, allow_sparse=False), resolve_seed(random_state)
+    rows = np.sort(Stream.named(seed, "choice").permutation(len(values))[:n_rows])
+    some = values[rows]
+    found = []
+    for share in sparsity:
+        for d in n_components:
+            model = make(d, sparsity=share, max_iter=max_iter, random_state=seed, n_jobs=n_jobs)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataWarning)  # what they say is in the table
+                Y = model.fit_transform(some)
+            tau = model.threshold_
+            found.append(
+                Choice(
+                    int(d),
+                    float(share),
+                    tau,
+                    1.0 - float(model.embedding_.settings["sparsity"]),
+                    len(model.isolated_) / len(some),
+                    angular_deviation(some, Y, threshold=tau, n_jobs=n_jobs).value,
+                    jaccard(some, Y, threshold=tau, n_jobs=n_jobs).value,
+                    norm_error(some, Y).value,
+                )
+            )
+    return TradeOff(tuple(found))

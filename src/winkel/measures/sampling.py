@@ -1,0 +1,77 @@
+"""Samples of rows and pairs, and the intervals of what is measured on them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidParameterError
+from ..random import Stream
+
+EXACT_UP_TO = 10_000  # rows: up to here every row is counted
+SAMPLED_ROWS = 1_000
+# Rows' values are skewed, for which an interval of nominal 95 % holds too rarely; this one holds at least that often.
+_LEVEL = 0.99
+
+
+def sampled_rows(n: int, sample: str | int | None, seed: int) -> NDArray[np.int64]:
+    """Rows to measure, in order: all of them (`sample=None`), so many, or "auto": all up to 10 000, else 1 000."""
+    if sample == "auto":
+        size = n if n <= EXACT_UP_TO else SAMPLED_ROWS
+    elif sample is None:
+        size = n
+    elif isinstance(sample, bool) or not isinstance(sample, int | np.integer) or sample < 2:
+        raise InvalidParameterError(
+            f'sample must be "auto", None (all rows) or a number of rows, at least 2; got {sample!r}.'
+        )
+    else:
+        size = min(int(sample), n)
+    if size == n:
+        return np.arange(n)
+    return np.sort(Stream.named(seed, "measured rows").permutation(n)[:size])
+
+
+def sampled_pairs(n: int, count: int, seed: int) -> NDArray[np.int32]:
+    """`count` pairs of different rows, each drawn from all pairs alike."""
+    stream = Stream.named(seed, "measured pairs")
+    first = stream.integers(n, count)
+    second = stream.integers(n - 1, count, start=count)
+    return np.ascontiguousarray(np.stack([first, second + (second >= first)], axis=1).astype(np.int32))
+
+
+def half_width(values: NDArray[np.float64], n: int, width: float) -> float:
+    """Half of the interval of the mean of n values of which these were drawn without replacement.
+
+    Student's t over the values, with the correction for a finite population. Where all drawn are alike, the share of
+    others that could have been missed is bounded instead; they differ by at most `width`.
+    """
+    from scipy.special import stdtrit  # Student's quantile, without the weight of scipy.stats
+
+    s = len(values)
+    finite = math.sqrt(max(0.0, 1 - s / n))
+    spread = float(values.std(ddof=1)) if s > 1 else 0.0
+    if spread == 0:
+        return finite * width * min(1.0, -math.log(1 - _LEVEL) / s)
+    return finite * float(stdtrit(s - 1, 0.5 + _LEVEL / 2)) * spread / math.sqrt(s)
+
+
+def mean_interval(
+    values: NDArray[np.float64], n: int, limits: tuple[float, float]
+) -> tuple[float, float] | None:
+    """The interval of the mean of n values within `limits`; None when these are all of them."""
+    if len(values) == n:
+        return None
+    middle, half = float(values.mean()), half_width(values, n, limits[1] - limits[0])
+    return max(limits[0], middle - half), min(limits[1], middle + half)
+
+
+def share_interval(right: int, count: int) -> tuple[float, float]:
+    """Wilson's interval of a share of which `right` of `count` independent trials were seen."""
+    from scipy.special import ndtri
+
+    z = float(ndtri(0.5 + _LEVEL / 2))
+    middle = (right + z * z / 2) / (count + z * z)
+    half = z / (count + z * z) * math.sqrt(right * (count - right) / count + z * z / 4)
+    return max(0.0, middle - half), min(1.0, middle + half)

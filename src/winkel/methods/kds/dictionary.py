@@ -1,0 +1,114 @@
+"""The dictionary: where atoms start, the best atoms for given codes (Theorem 3), and atoms that nobody uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from ...errors import InvalidInputError, InvalidParameterError
+from ...random import Stream
+from ...typing import FloatArray, IntArray
+from .coding import weighted_sums
+
+STARTS = ("kmeans++", "random")
+_ROWS_PER_ATOM = 8  # k-means++ looks at so many rows for each atom, and at _FEW at least
+_FEW = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """All that the best dictionary depends on: codes' products XXᵀ (m × m), their sums X1, and YXᵀ as m × d."""
+
+    products: NDArray[np.float64]
+    usage: NDArray[np.float64]
+    rows: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, codes: sp.csr_array, rows: FloatArray, center: NDArray[np.float64], n_jobs: int) -> Sums:
+        """The sums over rows, which are taken less `center`."""
+        products = (codes.T @ codes).toarray()
+        usage = np.asarray(codes.sum(axis=0), dtype=np.float64)
+        return cls(products, usage, weighted_sums(codes, rows, center, n_jobs))
+
+    def blended(self, new: Sums, keep: float) -> Sums:
+        """`keep` times these sums and the new ones."""
+        return Sums(
+            keep * self.products + new.products, keep * self.usage + new.usage, keep * self.rows + new.rows
+        )
+
+    def best_atoms(self, locality: float, otherwise: FloatArray) -> NDArray[np.float64]:
+        """A* = (1 + 2λ) YXᵀ (XXᵀ + 2λ diag(X1))⁻¹ (Theorem 3); atoms that no row uses are those of `otherwise`."""
+        atoms = np.array(otherwise, dtype=np.float64)
+        used = np.flatnonzero(self.usage > 0)
+        H = self.products[np.ix_(used, used)] + 2 * locality * np.diag(self.usage[used])
+        with threadpool_limits(1, user_api="blas"):
+            factor = scipy.linalg.cho_factor(H, lower=True, check_finite=False)
+            atoms[used] = scipy.linalg.cho_solve(
+                factor, (1 + 2 * locality) * self.rows[used], check_finite=False
+            )
+        return atoms
+
+
+def dictionary_gradient(sums: Sums, atoms: FloatArray, locality: float) -> NDArray[np.float64]:
+    """The gradient of objective (6) in the atoms (m × d), the codes held: (XXᵀ + 2λ diag(X1)) A − (1 + 2λ) XYᵀ."""
+    with threadpool_limits(1, user_api="blas"):
+        curved = sums.products @ atoms + 2 * locality * sums.usage[:, None] * atoms
+    return np.asarray(curved - (1 + 2 * locality) * sums.rows)
+
+
+def start_atoms(rows: FloatArray, m: int, init: str | FloatArray, seed: int) -> NDArray[np.float64]:
+    """m atoms to begin with: rows far from each other ("kmeans++"), any rows ("random"), or those given."""
+    if not isinstance(init, str):
+        given = np.array(init, dtype=np.float64)
+        if given.shape != (m, rows.shape[1]) or not np.isfinite(given).all():
+            raise InvalidInputError(
+                f"init must hold {m} finite atoms of {rows.shape[1]} features; got shape {given.shape}."
+            )
+        return given
+    if init not in STARTS:
+        raise InvalidParameterError(
+            f"init must be one of {', '.join(map(repr, STARTS))} or an array; got {init!r}."
+        )
+    order = Stream.named(seed, "kds start").permutation(len(rows))
+    if init == "random":
+        return np.asarray(rows[np.sort(order[:m])], dtype=np.float64)
+    some = rows[np.sort(order[: max(_FEW, _ROWS_PER_ATOM * m)])]
+    return np.asarray(some[far_rows(some, m, seed)], dtype=np.float64)
+
+
+def far_rows(rows: FloatArray, m: int, seed: int) -> IntArray:
+    """Indices of m rows, each drawn with odds of its squared distance to those before (k-means++)."""
+    draws = Stream.named(seed, "kds k-means++").uniform(m)
+    seen = np.asarray(rows - rows.mean(axis=0, dtype=np.float64), dtype=rows.dtype)
+    norms = np.einsum("ij,ij->i", seen, seen, dtype=np.float64)
+    chosen = np.empty(m, dtype=np.int64)
+    nearest = np.full(len(rows), np.inf)
+    odds = np.ones(len(rows))
+    with threadpool_limits(1, user_api="blas"):
+        for i, draw in enumerate(draws):
+            total = np.cumsum(odds)
+            chosen[i] = min(int(np.searchsorted(total, draw * total[-1], side="right")), len(rows) - 1)
+            squared = norms + norms[chosen[i]] - 2.0 * (seen @ seen[chosen[i]])
+            nearest = np.minimum(nearest, np.maximum(squared, 0.0))
+            nearest[chosen[i]] = 0.0
+            odds = nearest
+            if not odds.any():  # fewer different rows than atoms: the rest are copies, which stay unused
+                odds = np.ones(len(rows))
+    return chosen
+
+
+def reseed(atoms: FloatArray, unused: IntArray, rows: FloatArray, objective: FloatArray) -> FloatArray:
+    """The atoms, those that no row uses moved onto the rows that are coded worst.
+
+    Codes stay valid, since nobody used what was moved; so the objective does not rise.
+    """
+    worst = np.argsort(-objective, kind="stable")[: len(unused)]
+    worst = worst[objective[worst] > 0]
+    moved = np.array(atoms, dtype=np.float64)
+    moved[unused[: len(worst)]] = rows[worst]
+    return moved

@@ -1,0 +1,114 @@
+"""K-Deep Simplex as a network: the unrolled encoder of section 5.3, for PyTorch (`pip install "winkel[torch]"`).
+
+`import winkel` does not import this module; `import winkel.torch` does, and needs PyTorch.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .errors import InvalidInputError, InvalidParameterError, missing_extra
+
+try:
+    import torch
+except ImportError as error:
+    raise missing_extra("torch", "torch", "winkel.torch") from error
+
+__all__ = ["KDSEncoder", "project_simplex"]
+
+
+def project_simplex(points: Any) -> Any:
+    """The nearest point of the probability simplex to each row: ReLU(x + b(x)), b piecewise linear."""
+    falling, _ = torch.sort(points, dim=-1, descending=True)
+    count = torch.arange(1, points.shape[-1] + 1, device=points.device, dtype=points.dtype)
+    excess = torch.cumsum(falling, dim=-1) - 1.0
+    kept = (falling * count > excess).sum(dim=-1, keepdim=True).clamp(min=1)
+    return torch.relu(points - excess.gather(-1, kept - 1) / kept)
+
+
+class KDSEncoder(torch.nn.Module):  # type: ignore[misc]
+    """Codes of rows by `n_layers` steps of accelerated projected gradient; atoms and step are learned.
+
+    `forward` gives codes (n × m) on the simplex, `decode` the rows that codes stand for, `loss` the mean of objective
+    (6), and `fit` trains atoms and step by Adam through all layers. The atoms (m × d) can be handed on:
+    `wk.KDS(init=encoder.atoms_, max_iter=0)` codes exactly with them.
+    """
+
+    def __init__(self, atoms: ArrayLike, *, locality: float = 1.0, n_layers: int = 15) -> None:
+        super().__init__()
+        given = torch.as_tensor(np.array(atoms, dtype=np.float32))
+        if given.ndim != 2 or not bool(torch.isfinite(given).all()):
+            raise InvalidInputError(f"atoms must be a finite matrix (m × d); got shape {tuple(given.shape)}.")
+        if not (locality > 0 and math.isfinite(locality)):
+            raise InvalidParameterError(f"locality must be a positive number; got {locality!r}.")
+        if isinstance(n_layers, bool) or not isinstance(n_layers, int) or n_layers < 1:
+            raise InvalidParameterError(f"n_layers must be a positive integer; got {n_layers!r}.")
+        self.locality = float(locality)
+        self.n_layers = n_layers
+        self.atoms = torch.nn.Parameter(given)
+        # Only differences matter on the simplex; seen from here the numbers, and so the steps' limits, are small.
+        self.register_buffer("center", given.mean(dim=0))
+        largest = float(torch.linalg.matrix_norm(given - self.center, ord=2)) ** 2
+        self.log_step = torch.nn.Parameter(torch.tensor(-math.log(largest) if largest > 0 else 0.0))
+
+    @property
+    def atoms_(self) -> Any:
+        """The atoms as an array."""
+        return self.atoms.detach().cpu().numpy().astype(np.float64)
+
+    def forward(self, rows: Any) -> Any:
+        """The codes of rows (section 5.1: x ← P(x̃ − α∇), x̃ ← x + γ(x − x before))."""
+        atoms = self.atoms - self.center
+        gram = atoms @ atoms.T
+        linear = self.locality * gram.diagonal() - (1 + 2 * self.locality) * ((rows - self.center) @ atoms.T)
+        step = torch.exp(self.log_step)
+        before = ahead = torch.zeros_like(linear)
+        eta = 0.0
+        for _ in range(self.n_layers):
+            codes = project_simplex(ahead - step * (ahead @ gram + linear))
+            eta_next = (1 + math.sqrt(1 + 4 * eta**2)) / 2
+            momentum = max(0.0, (eta - 1) / eta_next)
+            ahead = codes + momentum * (codes - before)
+            before, eta = codes, eta_next
+        return before
+
+    def decode(self, codes: Any) -> Any:
+        """The rows that codes stand for."""
+        return codes @ self.atoms
+
+    def loss(self, rows: Any) -> Any:
+        """The mean of ½‖y − Ax‖² + locality Σ xⱼ‖y − aⱼ‖² over rows."""
+        codes = self(rows)
+        atoms, seen = self.atoms - self.center, rows - self.center
+        squares = (seen**2).sum(1, keepdim=True) - 2 * seen @ atoms.T + (atoms**2).sum(1)
+        error = 0.5 * ((seen - codes @ atoms) ** 2).sum(1)
+        return (error + self.locality * (codes * squares).sum(1)).mean()
+
+    def fit(
+        self,
+        rows: ArrayLike,
+        *,
+        n_epochs: int = 15,
+        batch_size: int = 256,
+        learning_rate: float = 1e-3,
+        seed: int = 0,
+    ) -> list[float]:
+        """Train by Adam; the mean loss of each epoch."""
+        data = torch.as_tensor(np.asarray(rows, dtype=np.float32), device=self.atoms.device)
+        generator = torch.Generator().manual_seed(seed)
+        adam = torch.optim.Adam(self.parameters(), lr=learning_rate)
+        history = []
+        for _ in range(n_epochs):
+            total = 0.0
+            for some in torch.randperm(len(data), generator=generator).split(batch_size):
+                adam.zero_grad()
+                loss = self.loss(data[some])
+                loss.backward()
+                adam.step()
+                total += float(loss.detach()) * len(some)
+            history.append(total / len(data))
+        return history

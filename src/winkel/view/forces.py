@@ -1,0 +1,58 @@
+"""Pictures of attraction and repulsion: how objectives agree, and how alike methods' maps are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..methods.forces import Agreement
+from .plots import PALETTE, _pyplot, save_figure
+
+
+def plot_agreement(found: Mapping[str, Agreement], *, path: str | Path | None = None) -> Any:
+    """The matplotlib axes with the cosine of two objectives' gradients along runs, one line a dataset."""
+    plt = _pyplot()
+    _, ax = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
+    for (name, agreement), colour in zip(found.items(), PALETTE * len(found)):
+        ax.plot(agreement.iteration, agreement.cosine, color=colour, label=name, linewidth=1.5)
+    ax.axhline(0, color="#999999", linewidth=0.8)
+    one = next(iter(found.values()))
+    ax.set(
+        xlabel=f"iteration of {one.a.name}",
+        ylabel="cosine of the gradients",
+        title=f"{one.a.name} and {one.b.name}",
+        ylim=(-1.05, 1.05),
+    )
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    if path is not None:
+        save_figure(ax.figure, path)
+    return ax
+
+
+def plot_similarities(
+    values: NDArray[np.float64],
+    names: Sequence[str],
+    *,
+    title: str | None = None,
+    path: str | Path | None = None,
+) -> Any:
+    """The matplotlib axes with a matrix of similarities between methods, in [0, 1]."""
+    plt = _pyplot()
+    _, ax = plt.subplots(figsize=(1.8 + 0.62 * len(names), 1.4 + 0.62 * len(names)), layout="constrained")
+    image = ax.imshow(values, vmin=0, vmax=1, cmap="viridis")
+    for i in range(len(names)):
+        for j in range(len(names)):
+            shade = "black" if values[i, j] > 0.6 else "white"
+            ax.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", fontsize=8, color=shade)
+    ax.set(title=title)
+    ax.set_xticks(range(len(names)), names, rotation=45, ha="right")
+    ax.set_yticks(range(len(names)), names)
+    ax.figure.colorbar(image, ax=ax, shrink=0.7)
+    if path is not None:
+        save_figure(ax.figure, path)
+    return ax

@@ -1,0 +1,392 @@
+"""wk.KDS and wk.KDSClustering against what users do to them."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits, make_moons
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import winkel as wk
+from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError, MemoryLimitError
+
+X_DIGITS, LABELS = load_digits(return_X_y=True)
+SOME, NEW = X_DIGITS[:120], X_DIGITS[200:240]
+
+short = pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
+pytestmark = short
+
+
+def kds(**parameters):
+    return wk.KDS(**{"n_atoms": 20, "max_iter": 6, "random_state": 0} | parameters)
+
+
+def clustering(**parameters):
+    return wk.KDSClustering(**{"n_clusters": 3, "n_atoms": 20, "max_iter": 6, "random_state": 0} | parameters)
+
+
+def rng(seed=0):
+    return np.random.Generator(np.random.Philox(key=seed))
+
+
+@pytest.fixture(scope="module", params=["map", "clusters"])
+def fitted(request):
+    return (kds() if request.param == "map" else clustering()).fit(SOME)
+
+
+# ----------------------------------------------------------------------------------------- results
+
+
+@pytest.mark.parametrize("training", ["alternating", "minibatch", "gradient"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_fitted_attributes(training, dtype):
+    model = kds(training=training, batch_size=64, n_components=3).fit(SOME.astype(dtype))
+    assert model.atoms_.shape == (20, 64)
+    assert model.embedding_.Y.shape == (120, 3)
+    assert model.embedding_.Y.dtype == dtype
+    assert np.isfinite(model.embedding_.Y).all()
+    assert model.codes_.shape == (120, 20)
+    assert model.codes_.format == "csr"
+    np.testing.assert_allclose(model.codes_.sum(axis=1), 1.0)
+    np.testing.assert_allclose(model.usage_.sum(), 120)
+    assert model.atom_places_.shape == (20, 3)
+    assert model.n_iter_ <= 6
+    # Rows lie at the mean of their atoms.
+    np.testing.assert_allclose(model.embedding_.Y, model.codes_ @ model.atom_places_, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("init", ["kmeans++", "random"])
+@pytest.mark.parametrize("locality", [0.05, 20.0])
+def test_the_objective_never_rises_by_turns(init, locality):
+    model = kds(init=init, locality=locality, max_iter=20, tol=0).fit(SOME)
+    objective = model.history_.objective
+    assert len(objective) == 21
+    assert (np.diff(objective) <= 1e-9 * objective[:-1]).all()
+    assert objective[-1] < objective[0]
+    assert model.objective_ == pytest.approx(objective[-1], rel=1e-7)
+
+
+def test_objective_is_the_paper_s():
+    model = kds(locality=0.3).fit(SOME)
+    X, A = model.codes_.toarray(), model.atoms_
+    squares = ((SOME[:, None] - A) ** 2).sum(axis=2)
+    expected = 0.5 * ((SOME - X @ A) ** 2).sum(axis=1) + 0.3 * (X * squares).sum(axis=1)
+    assert model.objective_ == pytest.approx(expected.mean(), rel=1e-9)
+
+
+def test_all_trainings_reach_about_the_same():
+    X = X_DIGITS[:600]
+    full = kds(max_iter=60, tol=1e-5).fit(X).objective_
+    batches = kds(training="minibatch", batch_size=100, max_iter=20, tol=0).fit(X).objective_
+    gradient = kds(training="gradient", max_iter=100).fit(X).objective_
+    assert batches < 1.03 * full
+    assert gradient < 1.03 * full
+
+
+def test_unused_atoms_are_seeded_again():
+    # Five atoms far away from everything: nobody would use them.
+    start = np.vstack([SOME[:15], np.full((5, 64), 1e4)])
+    for training in ("alternating", "minibatch"):
+        model = kds(init=start, training=training, batch_size=64, max_iter=8).fit(SOME)
+        assert (model.usage_ > 0).all()
+        assert np.abs(model.atoms_).max() < 20
+
+
+def test_given_atoms_are_kept_without_iterations():
+    model = kds(init=SOME[:20], max_iter=0).fit(SOME)
+    np.testing.assert_array_equal(model.atoms_, SOME[:20])
+
+
+def test_moons_are_told_apart_where_k_means_fails():
+    X, y = make_moons(1500, noise=0.05, random_state=0)
+    labels = wk.KDSClustering(2, n_atoms=24, locality=5.0, random_state=0).fit_predict(X)
+    assert adjusted_rand_score(y, labels) == 1.0
+    assert adjusted_rand_score(y, KMeans(2, n_init=5, random_state=0).fit_predict(X)) < 0.6
+
+
+# ---------------------------------------------------------------------------------------- new rows
+
+
+def test_rows_one_by_one_and_fitted_rows(fitted):
+    for name in ("transform", "predict") if isinstance(fitted, wk.KDSClustering) else ("transform",):
+        function = getattr(fitted, name)
+        together = function(NEW)
+        for i in (0, 17, 39):
+            assert function(NEW[i : i + 1]).tobytes() == together[i].tobytes()
+        assert function(NEW[::-1])[::-1].tobytes() == together.tobytes()
+    mixed = fitted.transform(np.vstack([NEW[:3], SOME, NEW[3:5]]))
+    np.testing.assert_array_equal(mixed[3:-2], fitted.embedding_.Y)
+    assert (fitted.encode(SOME) != fitted.codes_).nnz == 0
+
+
+def test_fitted_rows_get_their_own_cluster():
+    model = clustering().fit(SOME)
+    np.testing.assert_array_equal(model.predict(SOME), model.labels_)
+    assert set(model.labels_) == {0, 1, 2}
+    assert model.atom_labels_.shape == (20,)
+
+
+def test_codes_and_back():
+    model = kds(n_atoms=60, locality=0.05).fit(SOME)
+    codes = model.encode(NEW)
+    back = model.decode(codes)
+    np.testing.assert_allclose(model.decode(codes.toarray()), back)
+    lost = ((NEW - back) ** 2).sum() / ((NEW - SOME.mean(axis=0)) ** 2).sum()
+    assert lost < 0.35
+    with pytest.raises(InvalidInputError, match="60 atoms"):
+        model.decode(np.ones((3, 5)))
+
+
+def test_refused_new_rows(fitted):
+    with pytest.raises(NotFittedError):
+        kds().transform(NEW)
+    with pytest.raises(NotFittedError):
+        kds().decode(np.ones((2, 20)))
+    with pytest.raises(InvalidInputError, match="5 features"):
+        fitted.transform(NEW[:, :5])
+    with pytest.raises(InvalidInputError, match="NaN"):
+        fitted.encode(np.full((2, 64), np.nan))
+    for call in (fitted.encode, fitted.fit):
+        with pytest.raises(InvalidInputError, match="sparse"):
+            call(sp.csr_matrix(SOME))
+
+
+# ----------------------------------------------------------------------------------------- batches
+
+
+def test_memory_maps_are_rows(tmp_path):
+    np.save(tmp_path / "rows.npy", SOME)
+    there = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    one = kds(training="minibatch", batch_size=50).fit(there)
+    other = kds(training="minibatch", batch_size=50).fit(SOME)
+    assert one.embedding_.Y.tobytes() == other.embedding_.Y.tobytes()
+
+
+def test_batches_from_lists_and_functions():
+    parts = np.array_split(X_DIGITS[:600], 5)
+    listed = kds(max_iter=5).fit_batches(parts)
+    called = kds(max_iter=5).fit_batches(lambda: (part for part in parts))
+    assert listed.embedding_.Y.tobytes() == called.embedding_.Y.tobytes()
+    assert listed.codes_.shape == (600, 20)
+    assert listed.n_features_in_ == 64
+    np.testing.assert_array_equal(listed.transform(X_DIGITS[:600]), listed.embedding_.Y)
+    assert listed.objective_ < 1.1 * kds(max_iter=20).fit(X_DIGITS[:600]).objective_
+    labels = clustering().fit_batches(parts).labels_
+    assert labels.shape == (600,)
+
+
+def test_refused_batches():
+    with pytest.raises(InvalidInputError, match="only once"):
+        kds().fit_batches(iter([SOME]))
+    with pytest.raises(InvalidInputError, match="no batch"):
+        kds().fit_batches([])
+    with pytest.raises(InvalidInputError, match="batch 1 has 3 features"):
+        kds(n_atoms=5).fit_batches([SOME, SOME[:, :3]])
+    with pytest.raises(InvalidInputError, match="NaN"):
+        kds().fit_batches([np.full((30, 4), np.nan)])
+
+
+# ---------------------------------------------------------------------------------------- any data
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.ones((40, 5)),  # all rows equal
+        np.repeat(SOME[:6], 12, axis=0),  # fewer different rows than atoms
+        np.vstack([rng(1).normal(size=(40, 4)), rng(2).normal(size=(40, 4)) + 1e6]),  # two far pieces
+        np.hstack([SOME[:60], np.full((60, 3), 1e6)]),  # columns that tell nothing
+        np.vstack([rng(3).normal(size=(50, 3)), [[1e5, 0, 0]]]),  # a row far away
+        np.arange(60.0)[:, None],  # one column
+        rng(5).normal(size=(30, 500)),  # more columns than rows
+        1e-30 * rng(6).normal(size=(40, 3)),
+        1e30 * rng(7).normal(size=(40, 3)),
+    ],
+    ids=["equal", "twins", "pieces", "constant", "outlier", "column", "wide", "tiny", "huge"],
+)
+@pytest.mark.parametrize("training", ["alternating", "minibatch", "gradient"])
+def test_hard_data_gives_a_sound_map(X, training):
+    model = kds(training=training, batch_size=16).fit(X)
+    assert np.isfinite(model.embedding_.Y).all()
+    assert np.isfinite(model.atoms_).all()
+    assert np.isfinite(model.objective_)
+    np.testing.assert_allclose(model.codes_.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.transform(X[:3]), model.embedding_.Y[:3])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("X", [np.ones((40, 5)), np.repeat(SOME[:4], 12, axis=0)], ids=["equal", "twins"])
+def test_hard_data_is_clustered(X):
+    model = clustering().fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_few_rows_clip_the_atoms():
+    with pytest.warns(DataWarning, match="only 5 rows; n_atoms=5 is used"):
+        model = kds().fit(SOME[:5])
+    assert model.atoms_.shape == (5, 64)
+    assert model.embedding_.Y.shape == (5, 2)
+    with pytest.raises(InvalidInputError, match="too few for n_clusters=3"):
+        clustering(n_atoms=2).fit(SOME[:2])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_components": 0}, "n_components"),
+        ({"n_atoms": 0}, "n_atoms"),
+        ({"n_atoms": 2.5}, "n_atoms"),
+        ({"locality": 0.0}, "locality"),
+        ({"coder": "omp"}, "coder"),
+        ({"training": "sgd"}, "'alternating', 'minibatch', 'gradient'; got 'sgd'"),
+        ({"init": "pca"}, "init"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"max_iter": -1}, "max_iter"),
+        ({"tol": -1.0}, "tol"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"random_state": "a"}, "random_state"),
+        ({"max_memory": "much"}, "max_memory"),
+    ],
+)
+def test_misused_parameters(change, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        kds(**change).fit(SOME)
+
+
+def test_misused_start_clusters_and_memory():
+    with pytest.raises(InvalidInputError, match="20 finite atoms of 64 features"):
+        kds(init=np.ones((3, 64))).fit(SOME)
+    with pytest.raises(InvalidParameterError, match="n_clusters"):
+        clustering(n_clusters=0).fit(SOME)
+    with pytest.raises(MemoryLimitError, match="max_memory"):
+        kds(max_memory="1KB").fit(SOME)
+
+
+# -------------------------------------------------------------------------------------- same bytes
+
+
+@pytest.mark.parametrize("training", ["alternating", "minibatch", "gradient"])
+@pytest.mark.parametrize("coder", ["projected_gradient", "frank_wolfe"])
+def test_same_bytes_for_any_threads(training, coder):
+    results = []
+    for jobs in (1, 2):
+        model = clustering(training=training, coder=coder, n_jobs=jobs, batch_size=64).fit(SOME)
+        results.append((model.atoms_.tobytes(), model.embedding_.Y.tobytes(), model.labels_.tobytes()))
+    assert results[0] == results[1]
+
+
+_SCRIPT = """
+import warnings, hashlib
+warnings.simplefilter("ignore")
+from sklearn.datasets import load_digits
+import winkel as wk
+X = load_digits().data
+model = wk.KDSClustering(5, n_atoms=60, max_iter=10, random_state=0).fit(X[:500])
+print(hashlib.sha256(model.atoms_.tobytes() + model.labels_.tobytes() + model.transform(X[500:530]).tobytes()).hexdigest())
+"""
+
+
+def test_threads_of_blas_and_openmp_do_not_matter(monkeypatch):
+    results = []
+    for threads in ("1", "2"):
+        for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+            monkeypatch.setenv(name, threads)
+        done = subprocess.run(
+            [sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=True, timeout=300
+        )
+        results.append(done.stdout)
+    assert results[0] == results[1]
+    assert len(results[0].strip()) == 64
+
+
+def test_seeds():
+    a, b = (kds(random_state=7).fit_transform(SOME) for _ in range(2))
+    assert a.tobytes() == b.tobytes()
+    assert a.tobytes() != kds(random_state=8).fit_transform(SOME).tobytes()
+    free = kds(random_state=None).fit(SOME)
+    again = kds(random_state=free.embedding_.seed).fit(SOME)
+    assert free.embedding_.Y.tobytes() == again.embedding_.Y.tobytes()
+
+
+# ------------------------------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        kds(),
+        kds(init=SOME[:20], coder="frank_wolfe", n_components=3),
+        clustering(training="minibatch", batch_size=64),
+    ],
+    ids=["map", "given", "clusters"],
+)
+def test_loaded_is_saved(model, tmp_path):
+    model = clone(model).fit(SOME)
+    model.save(tmp_path / "model")
+    loaded = wk.load(tmp_path / "model")
+    assert type(loaded) is type(model)
+    assert loaded.transform(NEW).tobytes() == model.transform(NEW).tobytes()
+    assert (loaded.codes_ != model.codes_).nnz == 0
+    assert loaded.objective_ == model.objective_
+    if isinstance(model, wk.KDSClustering):
+        np.testing.assert_array_equal(loaded.predict(NEW), model.predict(NEW))
+        np.testing.assert_array_equal(loaded.labels_, model.labels_)
+    assert loaded.fit(SOME).embedding_.Y.tobytes() == model.embedding_.Y.tobytes()
+    again = pickle.loads(pickle.dumps(model))
+    assert again.transform(NEW).tobytes() == model.transform(NEW).tobytes()
+
+
+# ------------------------------------------------------------------------------------ scikit-learn
+
+_WORDS = "winkel's message says the same in other words"
+_EXPECTED = {
+    "check_complex_data": _WORDS,
+    "check_dtype_object": _WORDS,
+    "check_estimators_empty_data_messages": _WORDS,
+    "check_estimator_sparse_array": _WORDS,
+    "check_estimator_sparse_matrix": _WORDS,
+    "check_estimator_sparse_tag": _WORDS,
+    "check_fit2d_1sample": _WORDS,
+    "check_fit2d_predict1d": _WORDS,
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [wk.KDS(n_atoms=5, max_iter=10), wk.KDSClustering(3, n_atoms=8, max_iter=10)],
+    expected_failed_checks=lambda estimator: _EXPECTED,
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_pipeline_and_frames():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(SOME[:, 10:20], columns=[f"pixel {i}" for i in range(10)])
+    pipeline = make_pipeline(StandardScaler(), kds()).set_output(transform="pandas")
+    assert list(pipeline.fit_transform(frame).columns) == ["kds0", "kds1"]
+    labels = make_pipeline(StandardScaler(), clustering()).fit_predict(frame)
+    assert labels.shape == (120,)
+    model = kds().fit(frame)
+    with pytest.raises(InvalidInputError, match="feature names should match"):
+        model.transform(frame[frame.columns[::-1]])
+
+
+def test_callbacks_and_status():
+    seen = []
+    model = kds(callbacks=[lambda info: seen.append(info.objective)], max_iter=60).fit(SOME)
+    assert model.status_.word == "converged"
+    assert len(seen) == model.n_iter_
+    stopped = kds(callbacks=[lambda info: info.iteration == 2]).fit(SOME)
+    assert (stopped.n_iter_, stopped.status_.word) == (2, "stopped")

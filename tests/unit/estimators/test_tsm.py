@@ -1,0 +1,353 @@
+"""wk.TSM against what users do to it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import winkel as wk
+from winkel.errors import (
+    DataWarning,
+    InvalidInputError,
+    InvalidParameterError,
+    MemoryLimitError,
+    NotConvergedWarning,
+)
+from winkel.measures.angles import angular_deviation, jaccard, norm_error
+
+from .test_mde import _EXPECTED as EXPECTED_FAILURES
+
+X_DIGITS = load_digits(return_X_y=True)[0]
+SOME, NEW = X_DIGITS[:160], X_DIGITS[160:200]
+
+# Few rows leave many without similar ones, and few dimensions cannot keep all angles: both are told, not asked here.
+told = pytest.mark.filterwarnings("ignore::winkel.errors.DataWarning")
+
+
+def tsm(n_components=4, **parameters):
+    return wk.TSM(n_components, **{"max_iter": 20, "sparsity": 0.95, "random_state": 0} | parameters)
+
+
+def rng(seed=0):
+    return np.random.Generator(np.random.Philox(key=seed))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        return {kind: tsm(placement=kind).fit(SOME) for kind in ("local", "relu")}
+
+
+# --------------------------------------------------------------------------------------------- any data
+
+
+@told
+@pytest.mark.parametrize("m", [1, 2, 5, 16, 80])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_components_and_precision(m, dtype):
+    model = tsm(m).fit(SOME[:60].astype(dtype))
+    Y = model.embedding_.Y
+    assert Y.shape == (60, m)
+    assert Y.dtype == dtype
+    assert np.isfinite(Y).all()
+    placed = model.transform(NEW[:5].astype(dtype))
+    assert placed.dtype == dtype
+    assert np.isfinite(placed).all()
+
+
+@told
+def test_enough_dimensions_keep_everything():
+    model = tsm(70, max_iter=60).fit(SOME)
+    tau = model.threshold_
+    assert angular_deviation(SOME, model.embedding_.Y, threshold=tau).value < 0.1
+    assert jaccard(SOME, model.embedding_.Y, threshold=tau).value > 0.97
+    assert norm_error(SOME, model.embedding_.Y).value < 1e-3
+
+
+@told
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.ones((40, 5)),  # all rows equal
+        np.repeat(SOME[:10], 6, axis=0),  # many twins
+        np.outer(rng(1).uniform(0.1, 5, 40), rng(2).normal(size=6)),  # all parallel
+        np.vstack([np.zeros((5, 4)), rng(3).normal(size=(40, 4))]),  # rows of zeros
+        np.zeros((6, 3)),
+        np.vstack([np.zeros((5, 3)), [[1.0, 2, 2]]]),  # one row that is not zero
+        rng(4).normal(size=(30, 300)),  # nothing similar to anything
+        rng(4).integers(0, 2, size=(50, 6)).astype(bool),
+        np.arange(-30.0, 30.0)[:, None],  # one column: two directions
+        1e-30 * rng(6).normal(size=(40, 3)),
+        1e30 * rng(7).normal(size=(40, 3)),
+        np.array([[1.0, 0.0], [-1.0, 0.0]]),
+    ],
+    ids=[
+        "equal",
+        "twins",
+        "parallel",
+        "zeros",
+        "nothing",
+        "one",
+        "apart",
+        "bool",
+        "column",
+        "tiny",
+        "huge",
+        "two",
+    ],
+)
+def test_hard_data_gives_a_sound_map(X):
+    model = tsm(3).fit(X)
+    Y = model.embedding_.Y
+    assert Y.shape == (len(X), 3)
+    assert np.isfinite(Y).all()
+    zero = ~np.asarray(X, dtype=float).any(axis=1)
+    assert not Y[zero].any()
+    np.testing.assert_array_equal(model.transform(X), Y)
+    assert np.isfinite(model.transform(np.asarray(X, dtype=float) * 1.5)).all()
+    assert 0 < model.threshold_ < 1
+
+
+@told
+def test_rows_of_zeros_change_nothing_for_the_others():
+    with_zeros = np.insert(SOME, [0, 7, 160], 0.0, axis=0)
+    plain, more = tsm(threshold=0.9).fit(SOME), tsm(threshold=0.9).fit(with_zeros)
+    keep = with_zeros.any(axis=1)
+    np.testing.assert_array_equal(more.embedding_.Y[keep], plain.embedding_.Y)
+
+
+@told
+def test_isolated_rows_are_told_and_virtual_inputs_leave_no_trace():
+    model = tsm(threshold=0.97).fit(SOME)
+    U = SOME / np.linalg.norm(SOME, axis=1, keepdims=True)
+    nearest = (U @ U.T - 2 * np.eye(160)).max(axis=1)
+    np.testing.assert_array_equal(model.isolated_, np.flatnonzero(nearest <= 0.97))
+    assert model.n_virtual_ >= len(model.isolated_) > 0
+    assert model.embedding_.Y.shape == (160, 4)
+    assert model.graph_.n == 160
+    assert (model.graph_.degree[model.isolated_] == 0).all()
+
+
+def test_too_high_a_threshold_and_too_few_dimensions_are_told():
+    with pytest.warns(DataWarning) as told_of:
+        tsm(2, threshold=0.97).fit(SOME)
+    texts = " ".join(str(w.message) for w in told_of)
+    assert "lower threshold" in texts
+    assert "Choose n_components above 2" in texts
+
+
+@told
+def test_graph_holds_the_similar_pairs(fitted):
+    model = fitted["local"]
+    U = SOME / np.linalg.norm(SOME, axis=1, keepdims=True)
+    i, j = np.nonzero(np.triu(model.threshold_ < U @ U.T, 1))
+    np.testing.assert_array_equal(model.graph_.edges, np.column_stack([i, j]))
+
+
+# ------------------------------------------------------------------------------------ the updates
+
+
+@told
+def test_histories_and_status(fitted):
+    model = fitted["local"]
+    assert model.n_iter_ == 20
+    assert len(model.objective_history_) == 20
+    assert np.isfinite(model.objective_history_).all()
+    assert model.objective_ < model.objective_history_[0]
+    assert model.status_.word == "max_iter"
+    assert len(model.eigenvalues_) == 5
+    stopped = tsm(callbacks=[lambda info: info.iteration == 3]).fit(SOME)
+    assert (stopped.n_iter_, stopped.status_.word) == (3, "stopped")
+    assert tsm(tol=0.5, max_iter=100).fit(SOME).status_.converged
+
+
+@told
+def test_interruption_keeps_a_map():
+    def interrupt(info):
+        if info.iteration == 5:
+            raise KeyboardInterrupt
+
+    with pytest.warns(NotConvergedWarning, match="Interrupted"):
+        model = tsm(callbacks=[interrupt]).fit(SOME)
+    assert model.transform(NEW).shape == (40, 4)
+
+
+@told
+def test_both_solvers_find_the_same_map_without_momentum():
+    one, other = (tsm(momentum=0.0, solver=kind, max_iter=60).fit(SOME) for kind in ("factors", "dense"))
+    assert one.objective_ == pytest.approx(other.objective_, rel=0.01)
+    turned = wk.align(one.embedding_.Y, other.embedding_.Y, shift=False)
+    gap = np.linalg.norm(turned - other.embedding_.Y) / np.linalg.norm(other.embedding_.Y)
+    assert gap < 0.2
+
+
+@told
+@pytest.mark.parametrize("change", [{}, {"n_landmarks": 60}, {"solver": "dense", "max_iter": 3}])
+def test_same_bytes_for_any_number_of_threads(change):
+    one = tsm(n_jobs=1, **change).fit(SOME)
+    for jobs in (2, 3):
+        more = tsm(n_jobs=jobs, **change).fit(SOME)
+        assert more.embedding_.Y.tobytes() == one.embedding_.Y.tobytes()
+        assert more.transform(NEW).tobytes() == one.transform(NEW).tobytes()
+
+
+@told
+def test_landmarks_carry_the_others():
+    whole = tsm(8, max_iter=60, threshold=0.9).fit(X_DIGITS[:500])
+    part = tsm(8, max_iter=60, threshold=0.9, n_landmarks=250).fit(X_DIGITS[:500])
+    assert len(part.landmarks_) == 250
+    rows = X_DIGITS[:500]
+    change = [angular_deviation(rows, m.embedding_.Y, threshold=0.9).value for m in (whole, part)]
+    linear = angular_deviation(rows, wk_svd(rows, 8), threshold=0.9).value
+    assert change[0] < change[1] < linear
+    np.testing.assert_array_equal(part.transform(rows), part.embedding_.Y)
+    assert tsm(n_landmarks=10_000).fit(SOME).embedding_.Y.tobytes() == tsm().fit(SOME).embedding_.Y.tobytes()
+
+
+def wk_svd(X, d):
+    from winkel.methods.tsm import svd_map
+
+    return svd_map(X, d)
+
+
+# -------------------------------------------------------------------------------------- transform
+
+
+@pytest.mark.parametrize("placement", ["local", "relu"])
+def test_rows_are_placed_one_by_one(fitted, placement):
+    together = fitted[placement].transform(NEW)
+    for i in range(len(NEW)):
+        assert fitted[placement].transform(NEW[i : i + 1]).tobytes() == together[i].tobytes()
+    assert fitted[placement].transform(NEW[::-1])[::-1].tobytes() == together.tobytes()
+
+
+@pytest.mark.parametrize("placement", ["local", "relu"])
+def test_norms_origin_and_directions(fitted, placement):
+    model = fitted[placement]
+    placed = model.transform(NEW)
+    np.testing.assert_allclose(np.linalg.norm(placed, axis=1), np.linalg.norm(NEW, axis=1), rtol=1e-9)
+    assert not model.transform(np.zeros((2, 64))).any()
+    np.testing.assert_allclose(model.transform(3.0 * NEW), 3.0 * placed, rtol=1e-6, atol=1e-6)
+    # A multiple of a fitted row stands on the ray of that row's place.
+    np.testing.assert_allclose(model.transform(0.3 * SOME), 0.3 * model.embedding_.Y, rtol=1e-6, atol=1e-6)
+    mixed = model.transform(np.vstack([NEW[:3], SOME, NEW[3:5]]))
+    np.testing.assert_array_equal(mixed[3:-2], model.embedding_.Y)
+
+
+@told
+def test_new_rows_keep_their_angles():
+    rows = X_DIGITS[:700]
+    model = tsm(8, max_iter=80, threshold=0.9).fit(rows[:500])
+    linear = wk_svd(rows, 8)
+    old = angular_deviation(rows, linear, threshold=0.9).value
+    kept = {}
+    for kind in ("local", "relu"):
+        Y = np.vstack([model.embedding_.Y, model.set_params(placement=kind).transform(rows[500:])])
+        assert angular_deviation(rows, Y, threshold=0.9).value < 0.6 * old
+        kept[kind] = jaccard(rows, Y, threshold=0.9).value
+    assert kept["relu"] > kept["local"] > jaccard(rows, linear, threshold=0.9).value
+
+
+def test_refused_rows(fitted):
+    with pytest.raises(NotFittedError):
+        tsm().transform(NEW)
+    with pytest.raises(InvalidInputError, match="5 features, but TSM is expecting 64"):
+        fitted["local"].transform(NEW[:, :5])
+    with pytest.raises(InvalidInputError, match="sparse"):
+        tsm().fit(sp.csr_matrix(SOME))
+    with pytest.raises(InvalidInputError, match="NaN"):
+        tsm().fit(np.full((5, 3), np.nan))
+
+
+# ------------------------------------------------------------------------------- parameters and files
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_components": 0}, "n_components"),
+        ({"n_components": 2.0}, "n_components"),
+        ({"threshold": 1.0}, "threshold"),
+        ({"threshold": "high"}, "threshold"),
+        ({"sparsity": 1.0}, "sparsity"),
+        ({"n_landmarks": 1}, "n_landmarks"),
+        ({"momentum": 1.0}, "momentum"),
+        ({"momentum": -0.1}, "momentum"),
+        ({"max_iter": -1}, "max_iter"),
+        ({"tol": -1.0}, "tol"),
+        ({"solver": "adam"}, "solver"),
+        ({"placement": "nearest"}, "placement"),
+        ({"regularization": 0.0}, "regularization"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"random_state": "a"}, "random_state"),
+        ({"max_memory": "much"}, "max_memory"),
+    ],
+)
+def test_misused_parameters(change, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        tsm(**change).fit(SOME)
+
+
+@pytest.mark.parametrize("limit", ["1KB", "60KB"])
+def test_memory_is_refused(limit):
+    with pytest.raises(MemoryLimitError, match="max_memory"):
+        tsm(max_memory=limit).fit(SOME)
+    with pytest.raises(MemoryLimitError, match="factors"):
+        tsm(max_memory="200KB", solver="dense").fit(SOME)
+
+
+@pytest.mark.parametrize("placement", ["local", "relu"])
+def test_files_bring_everything_back(fitted, placement, tmp_path):
+    model = fitted[placement]
+    model.save(tmp_path / "model.winkel")
+    back = wk.load(tmp_path / "model.winkel")
+    assert back.get_params() == model.get_params()
+    assert back.embedding_.Y.tobytes() == model.embedding_.Y.tobytes()
+    assert back.transform(NEW).tobytes() == model.transform(NEW).tobytes()
+    assert back.threshold_ == model.threshold_
+    np.testing.assert_array_equal(back.isolated_, model.isolated_)
+
+
+@told
+def test_clones_pipelines_and_repeated_fits():
+    model = tsm()
+    assert clone(model).get_params() == model.get_params()
+    Y = make_pipeline(Normalizer(), tsm()).fit_transform(SOME)
+    assert Y.shape == (160, 4)
+    first = model.fit(SOME).embedding_.Y.tobytes()
+    assert model.fit(SOME).embedding_.Y.tobytes() == first
+    assert list(model.get_feature_names_out()) == ["tsm0", "tsm1", "tsm2", "tsm3"]
+
+
+def test_choosing_shows_the_trade_off():
+    table = wk.TSM.choose(X_DIGITS, n_components=(2, 8), sparsity=(0.95, 0.99), n_rows=300, max_iter=30)
+    assert [(c.n_components, c.sparsity) for c in table.choices] == [
+        (2, 0.95),
+        (8, 0.95),
+        (2, 0.99),
+        (8, 0.99),
+    ]
+    low, high = table.choices[:2]
+    assert high.deviation < low.deviation
+    assert high.threshold == low.threshold < table.choices[2].threshold
+    assert table.best(max_deviation=180).n_components == 2
+    assert table.best(max_deviation=0.0) == min(table.choices, key=lambda c: c.deviation)
+    assert len(str(table).splitlines()) == 5
+    with pytest.raises(InvalidParameterError, match="at least one"):
+        wk.TSM.choose(SOME, n_components=())
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([wk.TSM(max_iter=5)], expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)

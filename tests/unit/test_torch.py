@@ -1,0 +1,117 @@
+"""The unrolled encoder, with PyTorch where it is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+import winkel as wk
+from winkel import _core
+from winkel.data.fetch import find
+from winkel.errors import InvalidInputError, InvalidParameterError
+from winkel.methods.kds import Coder, Plan, encode, train
+from winkel.methods.kds.dictionary import start_atoms
+
+
+def test_without_pytorch_the_install_command_is_told():
+    if importlib.util.find_spec("torch") is not None:
+        pytest.skip("PyTorch is installed")
+    with pytest.raises(ImportError, match=r'pip install "winkel\[torch\]"'):
+        importlib.import_module("winkel.torch")
+
+
+def test_winkel_alone_does_not_import_pytorch():
+    code = "import sys, winkel, winkel.estimators; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+@pytest.fixture
+def encoder_of(torch):
+    from winkel.torch import KDSEncoder
+
+    return KDSEncoder
+
+
+def rng(seed=0):
+    return np.random.Generator(np.random.Philox(key=seed))
+
+
+def test_projection_is_that_of_the_core(torch):
+    from winkel.torch import project_simplex
+
+    points = 3 * rng().normal(size=(50, 9))
+    np.testing.assert_allclose(
+        project_simplex(torch.tensor(points)).numpy(), _core.project_simplex(points), atol=1e-12
+    )
+
+
+def test_many_layers_give_the_exact_codes(torch, encoder_of):
+    draw = rng()
+    rows, atoms = draw.normal(size=(40, 5)) + 4, draw.normal(size=(15, 5)) + 4
+    encoder = encoder_of(atoms, locality=0.2, n_layers=2000)
+    with torch.no_grad():
+        codes = encoder(torch.tensor(rows, dtype=torch.float32)).numpy()
+        loss = float(encoder.loss(torch.tensor(rows, dtype=torch.float32)))
+    exact = encode(rows, atoms, Coder(0.2))
+    np.testing.assert_allclose(codes, exact.matrix.toarray(), atol=2e-3)
+    assert loss == pytest.approx(exact.objective.mean(), rel=1e-4)
+    decoded = encoder.decode(torch.tensor(codes)).detach().numpy()
+    np.testing.assert_allclose(decoded, codes @ atoms, rtol=1e-4)
+
+
+def test_gradients_reach_atoms_and_step(torch, encoder_of):
+    encoder = encoder_of(rng().normal(size=(6, 3)), locality=0.5, n_layers=4)
+    rows = torch.tensor(rng(1).normal(size=(20, 3)), dtype=torch.float32)
+    encoder.loss(rows).backward()
+    for parameter in encoder.parameters():
+        assert float(parameter.grad.abs().sum()) > 0
+    assert set(dict(encoder.named_parameters())) == {"atoms", "log_step"}
+
+
+def agreement(encoder_of, rows, m, locality, **training):
+    """The unrolled encoder's objective over that of alternating training, both from the same atoms."""
+    start = start_atoms(rows, m, "kmeans++", 0)
+    turns = train(rows, Coder(locality), Plan(m, init=start, max_iter=200, tol=1e-4, seed=0))
+    layers = training.pop("n_layers")
+    encoder = encoder_of(start, locality=locality, n_layers=layers)
+    history = encoder.fit(rows, **training)
+    assert history[-1] < history[0]
+    torch = sys.modules["torch"]
+    with torch.no_grad():
+        reached = float(encoder.loss(torch.tensor(rows, dtype=torch.float32)))
+    return reached / turns.objective
+
+
+def test_moons_agree_with_alternating(encoder_of):
+    rows, _ = make_moons(1000, noise=0.05, random_state=0)
+    ratio = agreement(encoder_of, rows, 24, 5.0, n_layers=15, n_epochs=60, batch_size=200, learning_rate=5e-3)
+    assert abs(ratio - 1) < 0.05
+
+
+def test_mnist_agrees_with_alternating(encoder_of):
+    if find("mnist70k.npz") is None:
+        pytest.skip("the MNIST file is not here")
+    mnist = wk.datasets.load_mnist()
+    rows = mnist.X[np.isin(mnist.y, (0, 3, 4, 6, 7))][:1500].astype(np.float32) / 255
+    ratio = agreement(encoder_of, rows, 60, 0.5, n_layers=60, n_epochs=25, batch_size=100, learning_rate=1e-2)
+    assert abs(ratio - 1) < 0.05
+
+
+def test_misuse(encoder_of):
+    with pytest.raises(InvalidInputError, match="finite matrix"):
+        encoder_of(np.ones(3))
+    with pytest.raises(InvalidParameterError, match="locality"):
+        encoder_of(np.eye(3), locality=0.0)
+    with pytest.raises(InvalidParameterError, match="n_layers"):
+        encoder_of(np.eye(3), n_layers=0)
