@@ -23,6 +23,7 @@ from winkel.cli.maps import read_map
 from ..unit.cli.data import CLASSES, rows, write_table
 from .process import COMMAND, ENVIRONMENT, command, start
 
+pytestmark = pytest.mark.slow
 FEW = ("--set", "max_iter=20", "--set", "n_neighbors=5")
 NAMED = ("--id", "name", "--label", "kind")
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..data import Table
 from .console import Console, Outcome
-from .maps import Map, check_output, matched, per_point, read_map, table_of, write_columns
+from .maps import Map, check_output, matched, read_map, table_of, write_columns
 from .measure import score_values
 from .methods import (
     Recipe,
@@ -91,8 +91,7 @@ def _recipes(options: Namespace) -> dict[str, Recipe]:
 
 def _made(options: Namespace, console: Console, recipe: Recipe, table: Table) -> Map:
     resources = Resources(options.seed, options.n_jobs, options.max_memory, console.progress)
-    embedding = recipe.fit(table, resources).embedding
-    return Map(embedding.Y, table.ids, table.labels, per_point(embedding))
+    return Map.of(recipe.fit(table, resources).embedding, table)
 
 
 def _labels(table: Table, maps: Mapping[str, Map]) -> Any:

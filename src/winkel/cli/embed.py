@@ -17,7 +17,7 @@ from .. import __version__
 from ..data import Table
 from ..solvers import checkpointing, digest
 from .console import Console, Outcome
-from .maps import STANDARD, Map, check_output, per_point, table_of, write_map
+from .maps import STANDARD, Map, check_output, table_of, write_map
 from .methods import Fitted, Recipe, Resources, UsageError, find_method, read_settings
 
 _NOT_OF_THE_RUN = ("max_iter",)  # a resumed run may be longer than the first
@@ -135,8 +135,7 @@ def _digest(table: Table) -> str:
 
 def _write(options: Namespace, recipe: Recipe, fitted: Fitted, table: Table) -> dict[str, str]:
     """Write the files; their names by what they are."""
-    embedding = fitted.embedding
-    found = Map(embedding.Y, table.ids, table.labels, per_point(embedding))
+    found = Map.of(fitted.embedding, table)
     write_map(options.output, found)
     files = {"map": options.output}
     if options.model is not None:

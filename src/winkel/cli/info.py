@@ -17,6 +17,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn")
 _EXTRAS = {
     "amg": ("pyamg",),
     "anndata": ("anndata",),
+    "notebook": ("anywidget",),
     "parquet": ("pyarrow",),
     "plot": ("matplotlib",),
     "progress": ("tqdm",),

@@ -31,12 +31,24 @@ _COORDINATE = re.compile(r"y[1-9][0-9]*")
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """A map and what is known of its rows; `points` holds further columns, one value a row."""
+    """A map and what is known of its rows.
+
+    `points` holds further columns, one value a row; `embedding` is the Embedding that the map comes from, if it is known.
+    """
 
     Y: FloatArray
     ids: NDArray[Any] | None = None
     labels: NDArray[Any] | None = None
     points: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    embedding: Any = None
+
+    @classmethod
+    def of(cls, embedding: Any, table: Table | None = None) -> Map:
+        """The map of an Embedding, with ids and labels of the table it was made from."""
+        n = len(embedding.Y)
+        points = {name: block for name, block in embedding.blocks.items() if block.shape == (n,)}
+        ids, labels = (None, None) if table is None else (table.ids, table.labels)
+        return cls(embedding.Y, ids, labels, points, embedding)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """All columns by name, as they stand in a file."""
@@ -101,7 +113,7 @@ def _from_model(file: Path) -> Map:
     embedding = getattr(content, "embedding_", content)
     if not hasattr(embedding, "Y"):
         raise ModelFileError(f"{str(file)!r} holds a {type(content).__name__}, which has no map.")
-    return Map(embedding.Y, points=per_point(embedding))
+    return Map.of(embedding)
 
 
 def _from_npz(file: Path) -> Map:
@@ -125,12 +137,6 @@ def _column_names(file: Path, suffix: str) -> list[str] | None:
             first = next(csv.reader(stream, delimiter="\t" if ".tsv" in suffix else ","), [])
         return first if any(_COORDINATE.fullmatch(name) or name == "id" for name in first) else None
     return None
-
-
-def per_point(embedding: Any) -> dict[str, NDArray[Any]]:
-    """The blocks of an embedding that hold one number a row, such as variances."""
-    n = len(embedding.Y)
-    return {name: block for name, block in embedding.blocks.items() if block.shape == (n,)}
 
 
 def matched(table: Table, found: Map, path: str) -> Map:
@@ -157,6 +163,7 @@ def matched(table: Table, found: Map, path: str) -> Map:
         ids=found.ids[order],
         labels=None if found.labels is None else found.labels[order],
         points={name: column[order] for name, column in found.points.items()},
+        embedding=None,  # whose rows stand in another order
     )
 
 

@@ -47,7 +47,8 @@ def write_page(
             }
     write_html(
         path,
-        {title: found.Y for title, found in maps.items()},
+        # An Embedding brings its neighbour graph and kept iterates along.
+        {title: found.Y if found.embedding is None else found.embedding for title, found in maps.items()},
         labels=first.labels,
         ids=first.ids,
         values=values or None,
