@@ -133,7 +133,7 @@ class AttractRepel(GraphEmbedder):
         plan = self._schedule(objective)
         data = self._data(X, objective)
         graph = self._graph(data, objective, seed)
-        n = data.n if isinstance(data, Graph) else data.shape[0]
+        n = data.shape[0] if graph is None else graph.n
         objective = objective.usable(n)
         problem = self._problem(data, graph, objective, seed)
         start = self._start(data, graph, objective, plan, n, seed)
@@ -187,7 +187,6 @@ class AttractRepel(GraphEmbedder):
         distance: FloatArray,
     ) -> NDArray[np.float64]:
         Y, n_jobs = self.embedding_.Y, resolve_n_jobs(self.n_jobs)
-        rows, fitted = _dense(rows), fitted
         if objective.name == "pca":
             return place_on_gram(rows, _dense(fitted), Y, objective.x_kernel, self._gamma)
         weights = near_weights(objective, rows, fitted, index, distance, self._gamma, n_jobs)

@@ -27,7 +27,8 @@ _MAX_ITER, _TOL = 200, 1e-6
 class Balance:
     """How a new row's forces are made: forms of the near and far curves, and the far weight of one fitted row.
 
-    `far_per_degree` says that this weight is for each unit of the row's own near weights (plus `degree`, halved).
+    With `degree`, the mean sum of the near weights of fitted rows, the far weight is for each unit of the mean of that and of
+    the new row's own sum.
     """
 
     kernel: MapKernel

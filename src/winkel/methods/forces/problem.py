@@ -149,7 +149,12 @@ class ForceProblem:
 @lru_cache(maxsize=16)  # which keeps the transforms of the kernel from iteration to iteration
 def _grid_field(kernel: MapKernel, form: str, n_jobs: int) -> GridField | None:
     f = _smooth_form(kernel, form)
-    return None if f is None else GridField(f, width=kernel.width, n_jobs=n_jobs)
+    # A square falls off faster than what is squared.
+    return (
+        None
+        if f is None
+        else GridField(f, width=kernel.width * (0.7 if form == "square" else 1.0), n_jobs=n_jobs)
+    )
 
 
 def choose_pairs(pairs: str, kernel: MapKernel, far_form: str, n: int, n_components: int) -> str:
