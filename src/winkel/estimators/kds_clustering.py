@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.base import ClusterMixin
 
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, InvalidParameterError
 from ..methods.kds import BATCH_SIZE, LOCALITY, assign, spectral_clusters
 from ..methods.kds.clustering import directions
 from ..typing import FloatArray, RandomState
@@ -28,6 +28,8 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
     ----------
     n_clusters : how many clusters.
     n_atoms, locality, coder, training, init, batch_size, max_iter, tol : as in `KDS`.
+    n_vectors : spectral coordinates to use, as many as clusters if None. More (twice as many) help where clusters touch and
+        no gap in the spectrum tells their number.
 
     Attributes
     ----------
@@ -54,6 +56,7 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
         batch_size: int = BATCH_SIZE,
         max_iter: int = 100,
         tol: float = 1e-3,
+        n_vectors: int | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: bool | int = False,
@@ -69,11 +72,20 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
         self.batch_size = batch_size
         self.max_iter = max_iter
         self.tol = tol
+        self.n_vectors = n_vectors
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callbacks = callbacks
         self.max_memory = max_memory
+
+    def _check_choices(self) -> None:
+        super()._check_choices()
+        given: Any = self.n_vectors
+        if given is not None and (
+            isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1
+        ):
+            raise InvalidParameterError(f"n_vectors must be None or a positive integer; got {given!r}.")
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The cluster of each row, each row by itself; a fitted row gets its own."""
@@ -89,7 +101,7 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
                 f"X has {codes.shape[0]} rows, too few for n_clusters={self.n_clusters}; "
                 "give more rows or ask for fewer clusters."
             )
-        found = spectral_clusters(codes, int(self.n_clusters), seed)
+        found = spectral_clusters(codes, int(self.n_clusters), seed, self.n_vectors)
         self.labels_, self.cluster_centers_ = found.labels, found.centers
         self.atom_labels_ = self._assign(found.spectrum.atoms)
         return found.spectrum.atoms

@@ -19,16 +19,16 @@ RIDGE = 0.01  # of the mean usage of an atom; see code_spectrum
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Labels of the rows, the spectrum that told them apart, and the centres (k × k) in its row-normalized space."""
+    """Labels of the rows, the spectrum that told them apart, and the centres in its row-normalized space."""
 
     labels: NDArray[np.int64]
     spectrum: Spectrum
     centers: NDArray[np.float64]
 
 
-def spectral_clusters(codes: sp.csr_array, k: int, seed: int) -> Clusters:
-    """The k clusters of the rows: k-means on the directions of the rows' spectral coordinates."""
-    spectrum = code_spectrum(codes, k, constant=True, ridge=RIDGE)
+def spectral_clusters(codes: sp.csr_array, k: int, seed: int, n_vectors: int | None = None) -> Clusters:
+    """The k clusters of the rows: k-means on the directions of the rows' first k (or `n_vectors`) spectral coordinates."""
+    spectrum = code_spectrum(codes, n_vectors or k, constant=True, ridge=RIDGE)
     points = directions(codes @ spectrum.atoms)
     from sklearn.cluster import KMeans
 
