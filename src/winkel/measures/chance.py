@@ -22,6 +22,7 @@ from .nearest import map_neighbors
 from .trust import table_lines
 
 _LEVEL = 0.05
+_COMPARABLE = 0.5  # of a cluster's size, which one by chance must have to count as its like
 _BLOCK = 1024
 
 
@@ -31,7 +32,8 @@ class NullTest:
 
     Y : the map of the data. `clusters` : the cluster of each point, 0 being the largest.
     clarity : of each cluster, how far its density stands above the valley around it (logarithm; that of the gap for an island).
-    cluster_p : of each cluster, (1 + b) / (1 + B): in b of B maps of structureless data the clearest cluster was as clear.
+    cluster_p : of each cluster, (1 + b) / (1 + B): in b of B maps of structureless data some cluster, at least half as large,
+        was as clear. `null_clarity` (B × clusters) has the clearest such one of each map.
     preserved : of each point, the share of its neighbours in the data that are its neighbours in the map.
     point_p : of each point, (1 + s) / (1 + B), s the sum over maps of the share of points that do as well or better.
     No p can be smaller than 1 / (1 + B).
@@ -57,7 +59,7 @@ class NullTest:
     def __str__(self) -> str:
         rows = [("cluster", "points", "clarity", "as clear by chance", "p", "verdict")]
         for c, (clarity, p) in enumerate(zip(self.clarity, self.cluster_p)):
-            beaten = int(np.sum(self.null_clarity >= clarity))
+            beaten = int(np.sum(self.null_clarity[:, c] >= clarity))
             size = int(np.sum(self.clusters == c))
             verdict = "chance does as well" if p > _LEVEL else "not by chance"
             rows.append(
@@ -123,16 +125,16 @@ def null_test(
         if clusters is None
         else given_clarity(Y, clusters, k, n_jobs)
     )
-    clearest, as_good = np.empty(repeats), np.zeros(n)
+    clearest, as_good = np.empty((repeats, len(found))), np.zeros(n)
     null_kept = np.empty((repeats, n))
     for b in progress(range(repeats), "maps of chance", verbose, repeats):
         stream = Stream.named(seed, f"null {b}")
         data = _gaussian(values, stream) if null == "gaussian" else _permuted(values, stream)
         Y_null, null_kept[b] = _mapped(estimator, data, seed, k, n_jobs)
-        clearest[b] = _clearest(density_clusters(Y_null, k, 0.0, n_jobs))
+        clearest[b] = _clearest(density_clusters(Y_null, k, 0.0, n_jobs), found.mass)
         ordered = np.sort(null_kept[b])
         as_good += 1 - np.searchsorted(ordered, kept, side="left") / n
-    beaten = (clearest[:, None] >= found.clarity).sum(axis=0)
+    beaten = (clearest >= found.clarity).sum(axis=0)
     return NullTest(
         Y, null, repeats, k, found.labels, found.clarity, (1 + beaten) / (1 + repeats), clearest, kept,
         (1 + as_good) / (1 + repeats), null_kept.mean(axis=1),
@@ -159,8 +161,10 @@ def _mapped(
     return Y, kept
 
 
-def _clearest(clusters: Clusters) -> float:
-    return float(clusters.clarity.max())
+def _clearest(clusters: Clusters, mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each mass the clearest of the clusters that have at least half of it; small ones often stand apart by chance."""
+    large = clusters.mass[:, None] >= _COMPARABLE * mass
+    return np.where(large, clusters.clarity[:, None], 0.0).max(axis=0)
 
 
 def _gaussian(X: FloatArray, stream: Stream) -> FloatArray:

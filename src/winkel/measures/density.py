@@ -21,10 +21,14 @@ from .nearest import map_neighbors, nearest_in
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """The cluster of each point, counted from the largest on, and the clarity of each cluster."""
+    """The cluster of each point, counted from the largest on; of each cluster its clarity and its mass.
+
+    The mass is the number of points on the smaller side of the valley that sets the cluster apart.
+    """
 
     labels: IntArray
     clarity: NDArray[np.float64]
+    mass: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.clarity)
@@ -53,7 +57,8 @@ def density_clusters(
     by_size = np.argsort(-counts, kind="stable")
     place[by_size] = np.arange(len(tops))
     values = np.array([clarity[top] for top in tops])[by_size]
-    return Clusters(place[labels], _first_like_second(values))
+    mass = np.array([hills.mass.get(top, len(Y)) for top in tops], float)[by_size]
+    return Clusters(place[labels], *_first_like_second(values, mass))
 
 
 def given_clarity(
@@ -79,7 +84,8 @@ def given_clarity(
         inside = labels == c
         top = min(density[inside].max(), density[~inside].max()) if not inside.all() else -math.inf
         clarity[c] = max(0.0, top - saddle[c]) if top > -math.inf else 0.0
-    return Clusters(labels, clarity)
+    size = np.bincount(labels)
+    return Clusters(labels, clarity, np.minimum(size, len(Y) - size).astype(float))
 
 
 def _density(Y: FloatArray, k: int, n_jobs: int | None) -> tuple[NDArray[np.float64], IntArray]:
@@ -119,6 +125,7 @@ class _Hills:
     def __init__(self, n: int, height: list[float], min_size: int) -> None:
         self.parent, self.size, self.height, self.min_size = list(range(n)), [1] * n, height, min_size
         self.clarity: dict[int, float] = {}
+        self.mass: dict[int, int] = {}
         self.meetings: list[
             tuple[int, int]
         ] = []  # tops that were met, and a point of the hill that swallowed them
@@ -147,6 +154,7 @@ class _Hills:
     def _join(self, low: int, high: int, saddle: float) -> None:
         seen = self.size[low] >= self.min_size
         self.clarity[low] = max(0.0, self.height[low] - saddle) if seen else 0.0
+        self.mass[low] = min(self.size[low], self.size[high])
         self.parent[low] = high
         self.size[high] += self.size[low]
         self.meetings.append((low, high))
@@ -182,10 +190,12 @@ def _gap(Y: FloatArray, inside: NDArray[np.bool_], n_jobs: int | None) -> tuple[
     return float(far[best]), a, b
 
 
-def _first_like_second(clarity: NDArray[np.float64]) -> NDArray[np.float64]:
-    """With a single infinite value, which the highest hill always has, that becomes the largest of the others."""
-    endless = np.isinf(clarity)
-    if endless.sum() != 1:
-        return clarity
-    others = clarity[~endless]
-    return np.where(endless, others.max() if len(others) else 0.0, clarity)
+def _first_like_second(
+    clarity: NDArray[np.float64], mass: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The highest hill, which met no higher one, is set apart by the clearest of the others."""
+    first = np.isinf(clarity)
+    if not (~first).any():
+        return np.zeros_like(clarity), mass
+    other = int(np.argmax(np.where(first, -1, clarity)))
+    return np.where(first, clarity[other], clarity), np.where(first, mass[other], mass)

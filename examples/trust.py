@@ -1,0 +1,43 @@
+"""Can I trust this map? Handwritten digits: the whole map, each point, made again, and beside other maps.
+
+python examples/trust.py [folder for pictures]
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.manifold import TSNE
+
+import winkel as wk
+from winkel.view.trust import plot_comparison, plot_faithfulness, plot_indicatrix
+
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+digits = wk.datasets.load_digits()
+X, y = digits.X.astype(np.float32), digits.y
+mde = wk.MDE(random_state=0).fit(X)
+Y = mde.embedding_.Y
+
+report = mde.faithfulness(X, labels=y)
+print(report)
+plot_faithfulness(report, path=folder / "trust-scores.png")
+
+points = wk.indicatrix(X, Y)
+print(points)
+worst = np.argsort(points.reliability)[:5]
+for i in worst:
+    shown, real = y[points.false_neighbors[i]].tolist(), y[points.missing_neighbors[i]].tolist()
+    print(f"  row {i}, a {y[i]}: beside it by mistake {shown}, missing {real}")
+plot_indicatrix(Y, points, path=folder / "trust-points.png")
+
+print(wk.stability(wk.MDE(), X, n_runs=2, random_state=0))
+some = np.arange(0, len(X), 4)
+print(wk.null_test(wk.MDE(max_iter=100), X[some], random_state=0))
+
+maps = {"MDE": mde.embedding_.Y, "PCA": PCA(2), "t-SNE": TSNE(random_state=0)}
+comparison = wk.compare(X, maps, labels=y, random_state=0)
+print(comparison)
+plot_comparison(comparison, path=folder / "trust-maps.png")
+
+print(wk.tune(wk.MDE(max_iter=100), X[some], {"n_neighbors": [5, 15, 45]}, random_state=0))

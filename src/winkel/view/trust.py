@@ -1,0 +1,148 @@
+"""Pictures of how far maps can be trusted: scores, curves, ellipses, comparisons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InvalidInputError
+from ..measures.compare import Comparison
+from ..measures.indicatrix import Indicatrix
+from ..measures.trust import Faithfulness
+from .plots import PALETTE, _points, _pyplot, plot, save_figure
+
+_SHARES = (
+    "trustworthiness",
+    "continuity",
+    "neighbor_recall",
+    "rnx_auc",
+    "distance_correlation",
+    "label_accuracy",
+)
+_ELLIPSES = 150
+
+
+def plot_faithfulness(report: Faithfulness, *, path: str | Path | None = None) -> Any:
+    """The figure with a report's scores from 0 to 1 and its curve of R_NX, each beside principal components."""
+    figure, (bars, curve) = _pyplot().subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
+    names = [name for name in _SHARES if name in report.scores]
+    place = np.arange(len(names))[::-1]
+    values = np.array([report.scores[name].value for name in names])
+    intervals = [report.scores[name].interval for name in names]
+    bars.barh(place + 0.2, values, 0.38, color=PALETTE[0], label="this map")
+    for y, interval in zip(place, intervals):
+        if interval is not None:
+            bars.plot(interval, [y + 0.2] * 2, color="black", linewidth=1.5)
+    if all(report.scores[name].baseline is not None for name in names):
+        base = [report.scores[name].baseline for name in names]
+        bars.barh(place - 0.2, base, 0.38, color=PALETTE[10], label="principal components")
+    bars.set(
+        yticks=place, yticklabels=[name.replace("_", " ") for name in names], xlim=(min(0, values.min()), 1)
+    )
+    _plain(bars)
+    bars.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    curve.plot(report.curves["K"], report.curves["rnx"], color=PALETTE[0], linewidth=2)
+    if "rnx_baseline" in report.curves:
+        curve.plot(report.curves["K"], report.curves["rnx_baseline"], color=PALETTE[10], linewidth=2)
+    curve.axhline(0, color="black", linewidth=0.5)
+    curve.set(xscale="log", xlabel="neighbours K", ylabel="shared neighbours R_NX (0 is chance)")
+    _plain(curve)
+    return _saved(figure, path)
+
+
+def plot_indicatrix(
+    Y: ArrayLike | Any, found: Indicatrix, *, n_ellipses: int = _ELLIPSES, path: str | Path | None = None
+) -> Any:
+    """The figure with a plane map coloured by reliability, and on it the ellipses that small circles of the data become."""
+    plt = _pyplot()
+    points = _points(Y)
+    if len(points) != len(found) or found.stretch.angle is None:
+        raise InvalidInputError(
+            f"a map of {len(found)} points in two dimensions is needed; got shape {points.shape}."
+        )
+    figure, ax = plt.subplots(figsize=(7.4, 6.4), layout="constrained")
+    plot(points, values=found.reliability, title="reliability of each point", ax=ax)
+    ax.collections[0].set_clim(0, 1)
+    some = _spread_rows(points, n_ellipses)
+    size = 0.5 * float(np.ptp(points, axis=0).max()) / np.sqrt(max(1, len(some)))
+    axes = np.clip(found.stretch.axes[some], 0, 4) * size
+    for i, (a, b) in zip(some, axes):
+        ax.add_patch(
+            plt.matplotlib.patches.Ellipse(
+                points[i], a, b, angle=float(np.degrees(found.stretch.angle[i])), fill=False, linewidth=0.8
+            )
+        )
+    return _saved(figure, path)
+
+
+def plot_comparison(comparison: Comparison, *, path: str | Path | None = None) -> Any:
+    """The figure with all plane maps side by side, their R_NX curves, and how alike they are."""
+    plt = _pyplot()
+    flat = [name for name in comparison.names if comparison.maps[name].shape[1] == 2]
+    columns = max(2, min(4, len(flat)))
+    rows = -(-len(flat) // columns)
+    figure = plt.figure(figsize=(3.6 * columns, 3.7 * rows + 3.4), layout="constrained")
+    grid = figure.add_gridspec(rows + 1, 2 * columns)
+    for k, name in enumerate(flat):
+        ax = figure.add_subplot(grid[k // columns, 2 * (k % columns) : 2 * (k % columns) + 2])
+        trust = comparison.reports[name].scores["trustworthiness"].value
+        plot(
+            comparison.maps[name],
+            labels=comparison.labels,
+            title=f"{name}\ntrustworthiness {trust:.3f}",
+            ax=ax,
+        )
+        if legend := ax.get_legend():
+            legend.remove()
+    _curves(figure.add_subplot(grid[rows, :columns]), comparison)
+    _similarities(figure.add_subplot(grid[rows, columns:]), comparison)
+    return _saved(figure, path)
+
+
+def _curves(ax: Any, comparison: Comparison) -> None:
+    for name, colour in zip(comparison.names, PALETTE):
+        curves = comparison.reports[name].curves
+        ax.plot(curves["K"], curves["rnx"], color=colour, linewidth=2, label=name)
+    first = next(iter(comparison.reports.values())).curves
+    if "rnx_baseline" in first:
+        ax.plot(
+            first["K"], first["rnx_baseline"], color=PALETTE[10], linestyle="--", label="principal components"
+        )
+    ax.set(xscale="log", xlabel="neighbours K", ylabel="shared neighbours R_NX")
+    ax.legend(frameon=False, fontsize="small")
+    _plain(ax)
+
+
+def _similarities(ax: Any, comparison: Comparison) -> None:
+    names = comparison.names
+    ax.imshow(comparison.similarity, vmin=0, vmax=1, cmap="Blues")
+    for a, line in enumerate(comparison.similarity):
+        for b, value in enumerate(line):
+            ax.text(b, a, f"{value:.2f}", ha="center", va="center", color="white" if value > 0.6 else "black")
+    ax.set(
+        xticks=range(len(names)), yticks=range(len(names)), yticklabels=names, title="similarity of the maps"
+    )
+    ax.set_xticklabels(names, rotation=20, ha="right")
+
+
+def _spread_rows(points: Any, count: int) -> Any:
+    """Rows all over the map: in each cell of a grid the one nearest to its middle."""
+    side = max(1, int(np.sqrt(count)))
+    low, width = points.min(axis=0), np.maximum(np.ptp(points, axis=0), np.finfo(float).tiny)
+    place = np.clip((points - low) / width * side, 0, side - 1e-9)
+    cell = np.floor(place).astype(int) @ [side, 1]
+    order = np.lexsort((np.abs(place % 1 - 0.5).sum(axis=1), cell))
+    return order[np.append(True, np.diff(cell[order]) > 0)]
+
+
+def _plain(ax: Any) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _saved(figure: Any, path: str | Path | None) -> Any:
+    if path is not None:
+        save_figure(figure, path)
+    return figure

@@ -1,0 +1,253 @@
+"""Tests of maps made again: stability, null_test, compare, tune."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import PCA
+
+import winkel as wk
+from winkel.errors import InvalidInputError, InvalidParameterError
+from winkel.measures.chance import _gaussian, _permuted
+from winkel.measures.density import density_clusters, given_clarity
+from winkel.measures.fits import cut_graph
+from winkel.random import Stream
+
+
+class Noisy(BaseEstimator):
+    """The first two columns and noise by the seed: a map whose stability is known."""
+
+    def __init__(self, noise=0.0, random_state=None):
+        self.noise = noise
+        self.random_state = random_state
+
+    def fit_transform(self, X, y=None):
+        random = np.random.default_rng(self.random_state)
+        return X[:, :2] + self.noise * random.normal(size=(len(X), 2))
+
+
+def data(n=120, gap=0.0, seed=0, m=6):
+    X = np.random.default_rng(seed).normal(size=(n, m))
+    X[: n // 2] += gap
+    return X
+
+
+def quick():
+    return wk.MDE(max_iter=15, tol=10.0)
+
+
+# ------------------------------------------------------------------------------------------- stability
+
+
+def test_what_does_not_change_is_perfectly_stable():
+    found = wk.stability(Noisy(), data(), n_runs=2, random_state=0)
+    assert found.value == 1
+    assert found.by("seed") == found.by("rows") == 1
+    np.testing.assert_allclose(found.displacement, 0, atol=1e-9)
+    assert found.similarity == pytest.approx(1)
+    assert len(found.runs) == 4
+    assert not found.shared_graph
+
+
+def test_noise_makes_maps_less_stable_down_to_chance():
+    values = [
+        wk.stability(Noisy(noise), data(), n_runs=4, vary="seeds", random_state=0).value
+        for noise in (0.1, 1.0, 100.0)
+    ]
+    assert values[0] > values[1] > values[2]
+    last = wk.stability(Noisy(100.0), data(), n_runs=4, vary="seeds", random_state=0)
+    assert last.value == pytest.approx(last.chance, abs=0.04)
+    assert last.interval[0] <= last.value <= last.interval[1]
+
+
+def test_points_that_move_are_found():
+    class OneLoose(Noisy):
+        def fit_transform(self, X, y=None):
+            Y = X[:, :2].copy()
+            Y[7] = 5 * np.random.default_rng(self.random_state).normal(size=2)
+            return Y
+
+    found = wk.stability(OneLoose(), data(), n_runs=4, vary="seeds", random_state=0)
+    assert found.displacement.argmax() == 7
+    assert found.neighbors.argmin() == 7
+
+
+def test_estimators_that_take_a_graph_share_one():
+    X = data(60)
+    found = wk.stability(quick(), X, n_runs=1, random_state=0)
+    assert found.shared_graph
+    assert "one neighbour graph" in str(found)
+    again = wk.stability(quick(), X, n_runs=1, random_state=0)
+    np.testing.assert_array_equal(found.neighbors, again.neighbors)
+    assert not wk.MDE(preserve="distances").accepts_graph
+
+
+def test_stability_refuses_nonsense():
+    for bad in ({"vary": "all"}, {"share": 1.0}, {"n_runs": 0}):
+        with pytest.raises(InvalidParameterError):
+            wk.stability(Noisy(), data(), **bad)
+    with pytest.raises(InvalidParameterError, match="fit_transform"):
+        wk.stability(np.zeros(3), data())
+
+
+# ------------------------------------------------------------------------------------------- clusters and chance
+
+
+def test_hills_of_density_by_hand():
+    random = np.random.default_rng(0)
+    far = np.concatenate([random.normal(size=(80, 2)), random.normal(size=(60, 2)) + 30])
+    found = density_clusters(far, 10, 0.5)
+    assert len(np.unique(found.labels[:80])) == 1 or found.clarity[0] > 2
+    assert not set(found.labels[:80]) & set(found.labels[80:])
+    assert found.clarity.max() > 4  # the gap is many times wider than a neighbourhood
+    wider = density_clusters(np.concatenate([far[:80], far[80:] + 100]), 10, 0.5)
+    assert wider.clarity.max() > found.clarity.max()
+    np.testing.assert_allclose(density_clusters(7 * far + 3, 10, 0.5).clarity, found.clarity, rtol=1e-6)
+    given = given_clarity(far, np.repeat(["x", "y"], [80, 60]), 10)
+    assert np.isinf(given.clarity).all()  # nobody has a neighbour on the other side
+    halves = given_clarity(far[:80], far[:80, 0] > 0, 10)
+    assert halves.clarity.max() < 1
+
+
+def test_one_hill_has_no_clarity():
+    grid = np.stack(np.meshgrid(np.arange(9.0), np.arange(9.0)), -1).reshape(-1, 2)
+    found = density_clusters(grid, 8, 1.0)
+    assert found.clarity.tolist() == [0.0]
+    assert (found.labels == 0).all()
+
+
+def test_structureless_data_keeps_what_it_should():
+    X = data(2000, gap=3.0) @ np.random.default_rng(1).normal(size=(6, 6))
+    normal = _gaussian(X, Stream(0, 1))
+    np.testing.assert_allclose(normal.mean(axis=0), X.mean(axis=0), atol=0.6)
+    np.testing.assert_allclose(np.cov(normal.T), np.cov(X.T), atol=0.15 * np.cov(X.T).max())
+    few = _gaussian(X[:4], Stream(0, 1))  # fewer rows than columns
+    assert np.linalg.matrix_rank(few - X[:4].mean(axis=0)) <= 4
+    shuffled = _permuted(X, Stream(0, 1))
+    np.testing.assert_array_equal(np.sort(shuffled, axis=0), np.sort(X, axis=0))
+    assert abs(np.corrcoef(shuffled[:, 0], shuffled[:, 1])[0, 1]) < 0.08
+
+
+def test_p_counts_repetitions_honestly():
+    X = data(100)
+    found = wk.null_test(PCA(2), X, n_repeats=3, random_state=0)
+    assert found.cluster_p.min() >= 1 / 4
+    assert found.point_p.min() >= 1 / 4
+    assert "3 maps" in str(found)
+    again = wk.null_test(PCA(2), X, n_repeats=3, random_state=0)
+    np.testing.assert_array_equal(found.point_p, again.point_p)
+    named = wk.null_test(PCA(2), X, n_repeats=3, clusters=X[:, 0] > 0, null="permutation", random_state=0)
+    assert len(named.cluster_p) == 2
+    assert named.chance.all()
+    with pytest.raises(InvalidParameterError, match="null"):
+        wk.null_test(PCA(2), X, null="nothing")
+
+
+# ------------------------------------------------------------------------------------------- compare
+
+
+def test_compare_estimators_and_finished_maps():
+    X = data(90, gap=4.0)
+    Y = X[:, :2]
+    turned = 2 * Y @ np.array([[0.0, -1.0], [1.0, 0.0]]) + 5
+    labels = np.repeat([0, 1], 45)
+    found = wk.compare(
+        X, {"given": Y, "turned": turned, "PCA": PCA(2), "MDE": quick()}, labels=labels, random_state=0
+    )
+    assert found.names == ("given", "turned", "PCA", "MDE")
+    np.testing.assert_allclose(found.maps["turned"], Y, atol=1e-8)
+    assert found.similarity[0, 1] == pytest.approx(1)
+    np.testing.assert_array_equal(found.similarity, found.similarity.T)
+    assert found.seconds["given"] is None
+    assert found.seconds["MDE"] > 0
+    assert found.graph_seconds is not None
+    alone = wk.measure(X, Y, labels=labels, random_state=0)
+    for name, score in alone.scores.items():
+        assert found.reports["given"][name].value == pytest.approx(score.value, abs=1e-9)
+    assert list(found.to_frame().index) == list(found.names)
+    assert "label_accuracy" in str(found)
+    assert "similarity" in str(found)
+
+
+def test_compare_refuses_what_is_no_map():
+    X = data()
+    with pytest.raises(InvalidParameterError, match="at least one"):
+        wk.compare(X, {})
+    with pytest.raises(InvalidInputError, match="rows"):
+        wk.compare(X, {"short": X[:50, :2]})
+
+
+# ------------------------------------------------------------------------------------------- tune
+
+
+def test_tune_finds_the_faithful_and_stable_choice_and_its_doubt():
+    found = wk.tune(Noisy(), data(), {"noise": [3.0, 0.3, 0.0]}, random_state=0)
+    assert dict(found.best) == {"noise": 0.0}
+    assert found.confidence > 0.95
+    assert len(found.alike) == 1
+    scores = [c.score for c in found.candidates]
+    assert scores == sorted(scores, reverse=True)
+    assert sum(c.wins for c in found.candidates) == pytest.approx(1)
+
+
+def test_tune_says_when_choices_cannot_be_told_apart():
+    class Tagged(Noisy):
+        """Another draw of the same noise for each tag."""
+
+        def __init__(self, tag=0, noise=0.3, random_state=None):
+            super().__init__(noise, random_state)
+            self.tag = tag
+
+        def fit_transform(self, X, y=None):
+            random = np.random.default_rng([self.tag, self.random_state])
+            return X[:, :2] + self.noise * random.normal(size=(len(X), 2))
+
+    close = wk.tune(Tagged(), data(), {"tag": [1, 2, 3, 4]}, random_state=0)
+    assert close.confidence < 0.95
+    assert len(close.alike) > 1
+    assert "cannot be told" in str(close)
+
+
+def test_tune_shares_the_largest_graph():
+    X = data(80)
+    found = wk.tune(quick(), X, {"n_neighbors": [5, 20]}, n_runs=2, random_state=0)
+    assert found.shared_graph
+    large = wk.graph.knn(X, 20)
+    np.testing.assert_array_equal(cut_graph(large, 5).knn_indices, wk.graph.knn(X, 5).knn_indices)
+    with pytest.raises(InvalidParameterError, match="no parameter 'depth'"):
+        wk.tune(quick(), X, {"depth": [1]})
+    with pytest.raises(InvalidParameterError, match="grid"):
+        wk.tune(quick(), X, {})
+
+
+# ------------------------------------------------------------------------------------------- estimators and pictures
+
+
+def test_estimators_carry_their_faithfulness(capsys):
+    X = data(60)
+    mde = quick().set_params(random_state=0, verbose=True).fit(X)
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said.startswith("MDE: trustworthiness 0.")
+    report = mde.faithfulness(X)
+    assert report["trustworthiness"].value == wk.measure(X, mde.embedding_.Y)["trustworthiness"].value
+    few = quick().set_params(n_neighbors=2).fit(X[:6])
+    assert few.faithfulness(X[:6]).n_neighbors == 2
+
+
+def test_pictures_are_drawn(tmp_path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    from winkel.view.trust import plot_comparison, plot_faithfulness, plot_indicatrix
+
+    X = data(90)
+    Y = X[:, :2]
+    plot_faithfulness(wk.measure(X, Y, sample=50, random_state=0), path=tmp_path / "scores.png")
+    plot_indicatrix(Y, wk.indicatrix(X, Y), path=tmp_path / "ellipses.png")
+    figure = plot_comparison(wk.compare(X, {"a": Y, "b": -Y}, random_state=0), path=tmp_path / "maps.png")
+    assert len(figure.axes) == 4
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["ellipses.png", "maps.png", "scores.png"]
+    with pytest.raises(InvalidInputError, match="two dimensions"):
+        plot_indicatrix(Y[:5], wk.indicatrix(X, Y))
+    plt.close("all")
