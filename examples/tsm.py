@@ -1,0 +1,47 @@
+"""Digits and words in few dimensions that keep norms and small angles: wk.TSM beside linear projections."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import winkel as wk
+from winkel.measures.analogies import complete_analogies
+from winkel.measures.angles import angular_deviation, jaccard, norm_error
+from winkel.methods.tsm import svd_map
+from winkel.view.tsm import plot_angles, plot_by_dimension
+
+out = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+X = wk.datasets.load_digits().X
+shown = wk.TSM(random_state=0).angle_histogram(X)
+plot_angles(shown, title="Angles between digits", path=out / "tsm_angles.png")
+print(
+    f"above a cosine of {shown.threshold:.3f} are 1 % of all pairs, and {shown.kept:.0%} of nearest neighbours"
+)
+print(wk.TSM.choose(X, n_components=(8, 16), sparsity=(0.98, 0.99)))
+
+dimensions, kept = (4, 8, 16, 32), {"TSM": [], "SVD": []}
+for d in dimensions:
+    model = wk.TSM(d, random_state=0).fit(X)
+    for name, Y in (("TSM", model.embedding_.Y), ("SVD", svd_map(X, d))):
+        kept[name].append(angular_deviation(X, Y, threshold=model.threshold_).value)
+        print(
+            f"{name} in {d:2d} dimensions: angles of similar digits change by {kept[name][-1]:.2f}°, "
+            f"{jaccard(X, Y, threshold=model.threshold_).value:.0%} of similar pairs in common, "
+            f"norms off by {norm_error(X, Y).value:.1%}"
+        )
+plot_by_dimension(
+    dimensions, kept, ylabel="angular deviation (degrees)", title="Digits", path=out / "tsm_dimensions.png"
+)
+
+words = wk.datasets.load_words("glove")
+questions = wk.datasets.load_analogies()
+asked = {str(word).lower() for word in questions.X.ravel()}
+first = np.array([str(word) in asked for word in words.ids])
+order = np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)])[:3000]
+vectors, names = words.X[order].astype(np.float32), words.ids[order]
+kinds = np.where(questions.extras["semantic"], "semantic", "syntactic")
+for name, Y in (("TSM", wk.TSM(32, random_state=0).fit_transform(vectors)), ("SVD", svd_map(vectors, 32))):
+    found = complete_analogies(Y, names, questions.X, categories=kinds)
+    rates = ", ".join(f"{kind} {score.value:.0%}" for kind, score in found.by_category.items())
+    print(f"analogies completed among {len(names)} words in 32 dimensions by {name}: {rates}")

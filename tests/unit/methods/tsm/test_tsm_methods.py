@@ -1,0 +1,225 @@
+"""The updates, the Gram step, the extension and the baselines, each against its textbook form on dense matrices."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import winkel as wk
+from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError
+from winkel.methods.tsm import isomap_map, similarity_graph, svd_map
+from winkel.methods.tsm.dense import DenseMatching, DenseUpdates
+from winkel.methods.tsm.fit import svd_start
+from winkel.methods.tsm.gram import outputs, warn_if_not_a_gram_matrix
+from winkel.methods.tsm.placement import own_places
+from winkel.methods.tsm.similarity import similarities
+from winkel.methods.tsm.updates import Factors, FactorUpdates, Matching
+from winkel.methods.tsm.weights import local_weights
+from winkel.solvers import run
+
+from .test_tsm_core import cloud, rng
+
+DIGITS = wk.datasets.load_digits().X
+
+
+@pytest.fixture(scope="module")
+def task():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        S, rows = similarities(DIGITS[:300], 0.92)
+    return S, rows
+
+
+def objective(S, state):
+    return Matching(S).objective(Factors(np.asarray(state.Y), state.values))
+
+
+# ----------------------------------------------------------------------------------------- updates
+
+
+@pytest.mark.parametrize("d", [3, 8])
+def test_dense_updates_without_momentum_never_rise(task, d):
+    S, rows = task
+    found = run(DenseUpdates(0.0), DenseMatching(S.dense(), S.total), svd_start(rows, d, 0.92), max_iter=25)
+    history = found.history.objective
+    assert (np.diff(history) <= 1e-9 * history[:-1]).all()
+    assert history[-1] < 0.7 * history[1]
+
+
+@pytest.mark.parametrize("d", [3, 8])
+def test_updates_of_factors_without_momentum_never_rise(task, d):
+    S, rows = task
+    found = run(FactorUpdates(0.0), Matching(S), svd_start(rows, d, 0.92), max_iter=40)
+    history = found.history.objective[1:]
+    assert (np.diff(history) <= 1e-6 * history[:-1]).all()
+
+
+@pytest.mark.parametrize("d", [4, 8])
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_factors_reach_the_dense_objective(task, d, momentum):
+    S, rows = task
+    start = svd_start(rows, d, 0.92)
+    dense = run(DenseUpdates(momentum), DenseMatching(S.dense(), S.total), start, max_iter=40).state
+    lean = run(FactorUpdates(momentum), Matching(S), start, max_iter=40).state
+    assert objective(S, dense) == pytest.approx(dense.objective, rel=1e-4)
+    assert objective(S, lean) <= 1.01 * dense.objective
+
+
+def test_the_start_is_that_of_the_linear_projections(task):
+    _, rows = task
+    F = svd_start(rows, 5, 0.8)
+    V = svd_map(rows, 5)
+    norms = np.linalg.norm(V, axis=1)
+    signs = np.append(np.ones(5), -1)
+    np.testing.assert_allclose(
+        (F * signs) @ F.T, V @ V.T - 0.8 * np.outer(norms, norms), atol=1e-8 * norms.max() ** 2
+    )
+
+
+def test_a_perfect_fit_stays_one():
+    # Rows that lie in three dimensions are their own best map there.
+    X = cloud(150, m=3)
+    S, rows = similarities(X, 0.5)
+    state = run(FactorUpdates(0.9), Matching(S), svd_start(rows, 4, 0.5), max_iter=5).state
+    assert objective(S, state) < 1e-6 * np.sum(S.values.astype(float) ** 2)
+
+
+# -------------------------------------------------------------------------------------------- Gram
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_gram_step_agrees_with_the_matrix(d):
+    tau, n = 0.7, 40
+    basis, _ = np.linalg.qr(rng(d).normal(size=(n, d)))
+    values = np.linspace(9.0, 2.0, d)
+    values[-1] = -1.0
+    found = outputs(basis, values, tau)
+    L = (basis * values) @ basis.T
+    s = np.sqrt(np.maximum(0, np.diag(L)))
+    w, vectors = np.linalg.eigh(L + tau / (1 - tau) * np.outer(s, s))
+    np.testing.assert_allclose(found.eigenvalues[0], w[-1])
+    np.testing.assert_allclose(np.sort(found.eigenvalues)[0], w[0], atol=1e-12)
+    Y = vectors[:, ::-1][:, :d] * np.sqrt(np.maximum(0, w[::-1][:d]))
+    np.testing.assert_allclose(found.Y @ found.Y.T, Y @ Y.T, atol=1e-10)
+
+
+def test_gram_step_recovers_rows_from_their_own_products():
+    X, tau = cloud(60, m=4), 0.6
+    r = np.linalg.norm(X, axis=1)
+    w, q = np.linalg.eigh(X @ X.T - tau * np.outer(r, r))
+    top = np.argsort(-np.abs(w))[:5]  # the matrix of eq 7 has rank d + 1
+    found = outputs(q[:, top], w[top], tau)
+    np.testing.assert_allclose(found.Y[:, :4] @ found.Y[:, :4].T, X @ X.T, atol=1e-8)
+    assert found.negative < 1e-9
+    warn_if_not_a_gram_matrix(outputs(q[:, top[:4]], w[top[:4]], tau))
+
+
+def test_negative_eigenvalues_ask_for_more_dimensions():
+    basis, _ = np.linalg.qr(rng(3).normal(size=(30, 2)))
+    with pytest.warns(DataWarning, match="n_components above 2"):
+        warn_if_not_a_gram_matrix(outputs(basis, np.array([1.0, -5.0]), 0.5))
+
+
+# --------------------------------------------------------------------------------------- extension
+
+
+def test_weights_agree_with_least_squares():
+    X = cloud(50, m=7)
+    index = np.array([[j for j in rng(i).permutation(50) if j != i][:6] for i in range(50)])
+    found = local_weights(X, X, index, 1e-3)
+    for i in (0, 17, 49):
+        A = X[index[i]].T
+        penalty = np.sqrt(1e-3) * np.diag(np.linalg.norm(X[index[i]], axis=1))
+        expected = np.linalg.lstsq(np.vstack([A, penalty]), np.append(X[i], np.zeros(6)), rcond=None)[0]
+        np.testing.assert_allclose(found[i], expected, rtol=1e-8, atol=1e-10)
+    alone = local_weights(X[9:10], X, index[9:10], 1e-3)
+    assert alone.tobytes() == found[9].tobytes()
+    for jobs in (2, 3):
+        assert local_weights(X, X, index, 1e-3, jobs).tobytes() == found.tobytes()
+
+
+def test_extension_solves_the_normal_equations():
+    X = cloud(120, m=6)
+    marks = np.sort(rng(5).permutation(120)[:40])
+    places = X[marks, :3] + 0.1
+    Y = wk.locally_linear_extension(X, marks, places, n_neighbors=9, regularization=1e-3, random_state=0)
+    np.testing.assert_array_equal(Y[marks], places)
+    near = wk.graph.knn(X, 9, metric="cosine").knn_indices
+    W = np.zeros((120, 120))
+    np.put_along_axis(W, near.astype(int), local_weights(X, X, near, 1e-3), axis=1)
+    M = np.eye(120) - W
+    free = np.setdiff1d(np.arange(120), marks)
+    exact = np.linalg.lstsq(M[:, free], -M[:, marks] @ places, rcond=None)[0]
+    np.testing.assert_allclose(Y[free], exact, atol=2e-3 * np.abs(exact).max())
+
+    def error(places_of_free):
+        return np.sum((M[:, free] @ places_of_free + M[:, marks] @ places) ** 2)
+
+    assert error(Y[free]) == pytest.approx(error(exact), rel=1e-5)
+    for jobs in (2, 3):
+        again = wk.locally_linear_extension(
+            X, marks, places, n_neighbors=9, regularization=1e-3, random_state=0, n_jobs=jobs
+        )
+        assert again.tobytes() == Y.tobytes()
+
+
+def test_extension_of_a_linear_map_is_that_map():
+    # Weights that make up a row make up its image under a linear map.
+    X = np.vstack([cloud(200, m=4), np.zeros((1, 4))])
+    A = rng(6).normal(size=(4, 3))
+    mask = np.arange(201) % 3 == 0
+    Y = wk.locally_linear_extension(X, mask, X[mask] @ A, n_neighbors=12, regularization=1e-8, random_state=0)
+    np.testing.assert_allclose(Y, X @ A, atol=1e-3)
+    assert not Y[-1].any()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"landmarks": [0, 0]}, InvalidInputError, "different row numbers"),
+        ({"landmarks": [0, 99]}, InvalidInputError, "different row numbers"),
+        ({"landmarks": []}, InvalidInputError, "at least one"),
+        ({"Y_landmarks": np.ones((3, 2))}, InvalidInputError, "one place a landmark"),
+        ({"regularization": 0.0}, InvalidParameterError, "regularization"),
+        ({"n_neighbors": 0}, InvalidParameterError, "n_neighbors"),
+    ],
+)
+def test_misused_extension(change, error, message):
+    given = {"X": cloud(30), "landmarks": [0, 5], "Y_landmarks": np.ones((2, 2))} | change
+    with pytest.raises(error, match=message):
+        wk.locally_linear_extension(**given)
+
+
+def test_own_places_tell_equal_rows_by_their_numbers():
+    fitted = np.array([[0.0, 1.0], [2.0, 3.0], [0.0, 1.0]], dtype=np.float32)
+    rows = np.array([[2.0, 3.0], [-0.0, 1.0], [0.0, 1.0 + 1e-12]])
+    np.testing.assert_array_equal(own_places(rows, fitted), [1, 0, -1])
+
+
+# --------------------------------------------------------------------------------------- baselines
+
+
+@pytest.mark.parametrize("shape", [(60, 8), (8, 60)])
+def test_svd_map_is_the_truncated_decomposition(shape):
+    X = rng(1).normal(size=shape)
+    U, s, _ = np.linalg.svd(X, full_matrices=False)
+    Y = svd_map(X, 5)
+    np.testing.assert_allclose(Y @ Y.T, (U[:, :5] * s[:5] ** 2) @ U[:, :5].T, atol=1e-9)
+    wide = svd_map(X, 12)
+    assert wide.shape == (shape[0], 12)
+    np.testing.assert_allclose(wide @ wide.T, X @ X.T, atol=1e-9)
+    with pytest.raises(InvalidParameterError, match="n_components"):
+        svd_map(X, 0)
+
+
+def test_isomap_unrolls_an_arc():
+    # Along a quarter circle of small steps, path lengths are arc lengths: one dimension holds them.
+    a = np.linspace(0, np.pi / 2, 80)
+    X = np.column_stack([np.cos(a), np.sin(a)]) * rng(2).uniform(1, 3, size=(80, 1))
+    tau = float(np.cos(1.5 * (a[1] - a[0])))
+    assert similarity_graph(X, tau).n_edges == 79
+    Y = isomap_map(X, 1, tau)[:, 0]
+    np.testing.assert_allclose(np.abs(Y[-1] - Y[0]), np.pi / 2, rtol=1e-3)
+    assert (np.diff(Y) > 0).all() or (np.diff(Y) < 0).all()
