@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from .latent_oracle import dense
 
 import winkel as wk
 from winkel.methods.lvm.coarsening import coarsen
 from winkel.methods.lvm.landmarks import ByRows
 from winkel.methods.lvm.model import Model
 from winkel.methods.lvm.neighborhood import neighborhood
+
+from .latent_oracle import dense
 
 
 def rng(seed):
