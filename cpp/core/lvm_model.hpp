@@ -238,6 +238,7 @@ class Model {
 
  private:
   static constexpr int64_t kRows = 256;
+  static constexpr int64_t kSmallRound = 100'000;  // pairs
 
   static size_t at(int64_t i) { return static_cast<size_t>(i); }
 
@@ -254,7 +255,10 @@ class Model {
     std::vector<double> values(schedule_.jobs().size(), 0.0);
     size_t first = 0;
     for (size_t last : schedule_.ends()) {
-      parallel_blocks(static_cast<int64_t>(last - first), 1, threads, [&](int64_t k, int64_t) {
+      // The first job of a round is its largest; small rounds are over before other threads wake.
+      const int64_t count = static_cast<int64_t>(last - first);
+      const bool small = schedule_.jobs()[first].size() * count < kSmallRound;
+      parallel_blocks(count, 1, small ? 1 : threads, [&](int64_t k, int64_t) {
         const size_t job = first + static_cast<size_t>(k);
         values[job] = run(schedule_.jobs()[job], Y, variance, d, means, work[at(thread_id())], out);
       });

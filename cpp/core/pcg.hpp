@@ -70,7 +70,13 @@ template <class T>
 class ConjugateGradients {
  public:
   ConjugateGradients(const SddRows<T>& matrix, int64_t n, int64_t d, int threads)
-      : m_(matrix), n_(n), d_(d), threads_(threads), alpha_(columns()), beta_(columns()), part_(blocks()) {
+      : m_(matrix),
+        n_(n),
+        d_(d),
+        threads_(n * d < kSmall ? 1 : threads),
+        alpha_(columns()),
+        beta_(columns()),
+        part_(blocks()) {
     p_.assign(static_cast<size_t>(n * d), T(0));
     q_.resize(p_.size());
   }
@@ -105,6 +111,7 @@ class ConjugateGradients {
 
  private:
   static constexpr int64_t kBlock = 1024;
+  static constexpr int64_t kSmall = 32'768;  // fewer numbers are summed before other threads wake
 
   size_t columns() const { return static_cast<size_t>(d_); }
   size_t blocks() const { return static_cast<size_t>((n_ + kBlock - 1) / kBlock * d_); }

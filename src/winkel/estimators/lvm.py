@@ -48,7 +48,8 @@ class LVM(GraphEmbedder):
     Attributes
     ----------
     variance_ : variance of each row, in squared units of the data.
-    outlier_score_ : log10 of the variance over the median one; above 1 a row fits its neighbourhood badly.
+    outlier_score_ : log10 of the variance, less the median of those; a row with a large one fits its
+        neighbourhood badly.
     log_likelihood_ : one value an iteration, the start first.
     component_ : the component of the neighbour graph of each row, 0 for the largest.
     n_levels_, n_similar_, n_dissimilar_ : levels of coarse-graining, and the ordered pairs that were modelled.
@@ -160,9 +161,9 @@ class LVM(GraphEmbedder):
 
     @property
     def outlier_score_(self) -> NDArray[np.float64]:
-        """log10 of each variance over the median one."""
-        variance = self.variance_
-        return np.asarray(np.log10(variance / np.median(variance)))
+        """log10 of each variance, less the median of those."""
+        score = np.log10(self.variance_)
+        return np.asarray(score - np.median(score))
 
     @property
     def log_likelihood_(self) -> NDArray[np.float64]:

@@ -66,10 +66,9 @@ class EM:
     expects_convergence = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.momentum < 1:
-            raise InvalidParameterError(f"momentum must lie in [0, 1); got {self.momentum!r}.")
-        if not 0 < self.solver_tol < 1:
-            raise InvalidParameterError(f"solver_tol must lie between 0 and 1; got {self.solver_tol!r}.")
+        for name, value in (("momentum", self.momentum), ("solver_tol", self.solver_tol)):
+            if not isinstance(value, int | float | np.number) or not 0 <= value < 1:
+                raise InvalidParameterError(f"{name} must be a number in [0, 1); got {value!r}.")
 
     def init(self, problem: Latent, Y0: FloatArray) -> EMState:
         """The start, at rest."""
@@ -80,12 +79,13 @@ class EM:
 
     def step(self, problem: Latent, state: EMState) -> EMState:
         """The state after both updates."""
-        Y, sweeps = problem.move_means(state.Y, state.variance, state.gradient, self.solver_tol)
+        before = np.asarray(state.Y, dtype=np.float64)
+        Y, sweeps = problem.move_means(before, state.variance, state.gradient, self.solver_tol)
         Y = Y + self.momentum * state.velocity
         variance = self._shared(problem, problem.move_variances(Y, state.variance))
         value, gradient = problem.evaluate(Y, variance)
         change = abs(value + state.objective) / max(abs(value), np.finfo(float).tiny)
-        return EMState(state.iteration + 1, Y, -value, change, variance, gradient, Y - state.Y, sweeps)
+        return EMState(state.iteration + 1, Y, -value, change, variance, gradient, Y - before, sweeps)
 
     def done(self, state: EMState) -> Status | None:
         """Never: EM has no step size, and runs for as long as it is told."""

@@ -52,8 +52,7 @@ class Family:
     def totals(self) -> Vector:
         """Mass of the block of each entry."""
         block = self.block
-        totals: Vector = np.bincount(block, self.mass, len(self.bounds) - 1)[block]
-        return totals
+        return np.bincount(block, self.mass, len(self.bounds) - 1).astype(np.float64)[block]
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +198,7 @@ def _joined(ties: list[Ties]) -> Ties:
 def expected_pairs(n: float, levels: int) -> float:
     """Ordered dissimilar pairs of n items after so many levels, if landmarks divide items as random ones do."""
     if levels == 0 or n < SMALLEST:
-        return n * n
+        return n * max(n - 1, 0)
     marks = n ** (2 / 3) / 2 ** (1 / 3)
     return expected_pairs(marks, levels - 1) + UNEVEN * marks * expected_pairs(n / marks, levels - 1)
 

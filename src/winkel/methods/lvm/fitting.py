@@ -20,6 +20,8 @@ from .landmarks import Nearest
 from .model import Model
 from .neighborhood import Neighborhood, Vector, neighborhood
 
+START = 0.05  # spread of the first means, in typical arcs: all within reach of one another, none in one place
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -108,11 +110,12 @@ def _start(
             raise InvalidInputError(f"init must have shape ({n}, {m}); got {Y.shape}.")
         return Y / near.unit
     if init == "random":
-        return Stream.named(seed, "lvm start").normal((n, m)) / np.sqrt(n)
+        return START * Stream.named(seed, "lvm start").normal((n, m))
     if init != "spectral":
         raise InvalidParameterError(f"init must be 'spectral', 'random' or an array; got {init!r}.")
     graph = Graph.from_edges(model.similar.pairs, model.similar.weights, n=n)
-    return spectral_embedding(graph, m, normalized=False, random_state=seed, n_jobs=n_jobs)
+    Y = spectral_embedding(graph, m, normalized=False, random_state=seed, n_jobs=n_jobs)
+    return START * np.sqrt(n) * Y
 
 
 def _check(settings: Settings) -> None:

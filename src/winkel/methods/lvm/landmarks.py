@@ -20,9 +20,17 @@ Assignment = tuple[Indices, NDArray[np.float64]]
 class Blocks(Protocol):
     """What of a family an assignment needs."""
 
-    items: NDArray[np.int32]  # points, block after block
-    bounds: Indices
-    member: Indices  # the entry that stands for each point, −1 for none
+    @property
+    def items(self) -> NDArray[np.int32]:
+        """Points, block after block."""
+
+    @property
+    def bounds(self) -> Indices:
+        """Where blocks begin, and the end."""
+
+    @property
+    def member(self) -> Indices:
+        """The entry that stands for each point, −1 for none."""
 
 
 class Nearest(Protocol):

@@ -117,7 +117,7 @@ def similar_pairs(near: Neighborhood, ties: Ties, tie_weight: float) -> SimilarP
     pairs = np.stack([np.minimum(first, second), np.maximum(first, second)], axis=1)
     key = pairs[:, 0].astype(np.int64) * near.n + pairs[:, 1]
     _, index, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return SimilarPairs(pairs[index], np.bincount(inverse, weights), squares[index])
+    return SimilarPairs(pairs[index], np.bincount(inverse, weights).astype(np.float64), squares[index])
 
 
 def _exceptions(near: Neighborhood, base: Family) -> Exceptions:
