@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import winkel
-from winkel.cli.methods import METHODS, Resources, UsageError, available, find_method, public, read_settings
+from winkel.cli.methods import METHODS, Resources, UsageError, available, find_method, read_settings
 
 from .data import rows
 
@@ -114,8 +114,6 @@ def test_a_method_of_another_version_is_named_as_such(monkeypatch):
     assert "later" not in available()
     with pytest.raises(UsageError, match="'later' is not part of this version"):
         find_method("later")
-    with pytest.raises(UsageError, match="has no 'Later'"):
-        public("Later")
 
 
 def test_resources_reach_the_estimator():
