@@ -40,6 +40,7 @@ def test_every_method_has_settings_and_makes_a_map(method):
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", winkel.errors.NotConvergedWarning)
+        warnings.simplefilter("ignore", winkel.errors.DataWarning)  # so few rows
         fitted = read_settings(find_method(method), few).fit(X, Resources(seed=1, n_jobs=1))
     assert fitted.embedding.Y.shape == (60, 2)
     assert np.isfinite(fitted.embedding.Y).all()
