@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Table
+from ..measures.compare import compare
 from .console import Console, Outcome
 from .maps import Map, check_output, matched, read_map, table_of, write_columns
 from .measure import score_values
@@ -20,7 +21,6 @@ from .methods import (
     Resources,
     UsageError,
     find_method,
-    public,
     read_settings,
     setting_name,
     settings_of,
@@ -29,7 +29,6 @@ from .methods import (
 
 def command(options: Namespace, console: Console) -> Outcome:
     """The scores of all maps, and how alike they are."""
-    judge = public("compare")  # known before anything is read
     _check(options)
     recipes = _recipes(options)
     table = table_of(options)
@@ -42,7 +41,7 @@ def command(options: Namespace, console: Console) -> Outcome:
         maps[name] = _made(options, console, recipe, table)
         seconds[name] = time.perf_counter() - start
         console.note(f"{name}: {seconds[name]:.1f} s")
-    found = judge(
+    found = compare(
         table.values,
         {name: each.Y for name, each in maps.items()},
         labels=_labels(table, maps),

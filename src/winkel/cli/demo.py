@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from ..measures.compare import compare
 from ..measures.indicatrix import indicatrix
 from ..view.explorer import write_html
 from ..view.plots import plot_maps
+from .console import Console, Outcome
+from .measure import score_values
 
 _N_NEIGHBORS = 15
 
@@ -30,16 +33,16 @@ def methods(seed: int) -> dict[str, Any]:
     }
 
 
-def demo(output: str, seed: int) -> None:
-    """Print what is done, and write the picture and the page into the folder `output`."""
+def command(options: Namespace, console: Console) -> Outcome:
+    """The table of scores; the picture and the page are written into the folder."""
+    seed = options.seed
     digits = load_digits()
-    print(f"{len(digits.X)} handwritten digits of {digits.X.shape[1]} pixels")
+    console.note(f"{len(digits.X)} handwritten digits of {digits.X.shape[1]} pixels")
     start = time.perf_counter()
     found = compare(digits.X, methods(seed), labels=digits.y, n_neighbors=_N_NEIGHBORS, random_state=seed)
-    print(found)
-    print(f"all maps and their scores: {time.perf_counter() - start:.1f} s")
+    console.note(f"all maps and their scores: {time.perf_counter() - start:.1f} s")
     flat = {name: Y for name, Y in found.maps.items() if Y.shape[1] == 2}
-    folder = Path(output)
+    folder = Path(options.output)
     plot_maps(flat, labels=digits.y, path=folder / "maps.png")
     page = write_html(
         folder / "maps.html",
@@ -51,4 +54,8 @@ def demo(output: str, seed: int) -> None:
         scores={name: found.reports[name] for name in flat},
         title="Handwritten digits",
     )
-    print(f"picture: {folder / 'maps.png'}\npage to explore: {page}")
+    files = {"picture": str(folder / "maps.png"), "page": str(page)}
+    for what, path in files.items():
+        console.note(f"{what}: {path}")
+    scores = {name: score_values(report) for name, report in found.reports.items()}
+    return Outcome({"command": "demo", "scores": scores, "files": files}, str(found))

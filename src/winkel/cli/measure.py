@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from ..data import Table
+from ..measures.indicatrix import indicatrix
+from ..measures.trust import measure
 from .console import Console, Outcome
 from .maps import Map, check_output, matched, read_map, table_of, write_columns
-from .methods import public
 
 
 def command(options: Namespace, console: Console) -> Outcome:
     """All scores of the map; with an output, those of every point."""
-    judge = public("measure")  # known before anything is read
     if options.output is not None:
         check_output(options.output)
     table = table_of(options)
     found = matched(table, read_map(options.map), options.map)
-    report = judge(
+    report = measure(
         table.values,
         found.Y,
         labels=found.labels if table.labels is None else table.labels,
@@ -63,7 +63,7 @@ def score_values(report: Any) -> dict[str, Mapping[str, Any]]:
 
 def _points(options: Namespace, table: Table, found: Map, report: Any) -> dict[str, Any]:
     """Columns of a file with every point's id, reliability, neighbours that are false or missing, and own scores."""
-    place = public("indicatrix")(
+    place = indicatrix(
         table.values,
         found.Y,
         n_neighbors=options.n_neighbors,

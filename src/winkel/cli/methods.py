@@ -33,18 +33,6 @@ class UsageError(InvalidParameterError):
     """The command was used wrongly; its exit code is 2."""
 
 
-def offers(*names: str) -> bool:
-    """Whether `winkel` has all of `names`."""
-    return set(names) <= _PUBLIC
-
-
-def public(name: str) -> Any:
-    """What `winkel` offers under `name`, or an error when this version does not."""
-    if not offers(name):
-        raise UsageError(f"this version of winkel has no {name!r}, which is needed for what was asked.")
-    return getattr(winkel, name)
-
-
 @dataclass(frozen=True)
 class Method:
     """A way to make a map: a class of `winkel.estimators`, or a function of `winkel.quadratic`."""

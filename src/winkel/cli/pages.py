@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..data import Table
+from ..measures.indicatrix import indicatrix
+from ..measures.trust import measure
 from ..view.explorer import write_html
 from .maps import Map
-from .methods import offers, public
 
 _NEIGHBORS = 15
 _FEWEST_ROWS = 8  # of fewer there is nothing to say
@@ -34,15 +35,19 @@ def write_page(
         for name, points in found.points.items()
     }
     places: dict[str, Any] = {}
-    if table is not None and table.shape[0] >= _FEWEST_ROWS and offers("indicatrix", "measure"):
+    if table is not None and table.shape[0] >= _FEWEST_ROWS:
         k = min(_NEIGHBORS, (table.shape[0] - 1) // 3)
-        judging = {"n_neighbors": k, "metric": metric, "random_state": 0, "n_jobs": n_jobs}
         X = table.values
-        places = {title: public("indicatrix")(X, found.Y, **judging) for title, found in maps.items()}
+        places = {
+            title: indicatrix(X, found.Y, n_neighbors=k, metric=metric, n_jobs=n_jobs)
+            for title, found in maps.items()
+        }
         if scores is None:
             labels = first.labels
             scores = {
-                title: public("measure")(X, found.Y, labels=labels, **judging)
+                title: measure(
+                    X, found.Y, labels=labels, n_neighbors=k, metric=metric, random_state=0, n_jobs=n_jobs
+                )
                 for title, found in maps.items()
             }
     write_html(

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..methods.forces import Agreement
-from .plots import PALETTE, _pyplot, save_figure
+from .layers import PALETTE
+from .plots import require_matplotlib, save_figure
 
 
 def plot_agreement(found: Mapping[str, Agreement], *, path: str | Path | None = None) -> Any:
     """The matplotlib axes with the cosine of two objectives' gradients along runs, one line a dataset."""
-    plt = _pyplot()
+    plt = require_matplotlib()
     _, ax = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
     for (name, agreement), colour in zip(found.items(), PALETTE * len(found)):
         ax.plot(agreement.iteration, agreement.cosine, color=colour, label=name, linewidth=1.5)
@@ -42,7 +43,7 @@ def plot_similarities(
     path: str | Path | None = None,
 ) -> Any:
     """The matplotlib axes with a matrix of similarities between methods, in [0, 1]."""
-    plt = _pyplot()
+    plt = require_matplotlib()
     _, ax = plt.subplots(figsize=(1.8 + 0.62 * len(names), 1.4 + 0.62 * len(names)), layout="constrained")
     image = ax.imshow(values, vmin=0, vmax=1, cmap="viridis")
     for i in range(len(names)):

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InvalidInputError
-from .plots import PALETTE, _pyplot, plot, save_figure
+from .layers import PALETTE
+from .plots import plot, require_matplotlib, save_figure
 
 
 def plot_usage(codes: Any, *, ax: Any = None, path: str | Path | None = None) -> Any:
@@ -59,7 +60,7 @@ def plot_atoms(
     order = np.arange(len(images)) if marks is None else np.argsort(marks, kind="stable")
     shown = order[np.linspace(0, len(order) - 1, min(n_shown, len(order))).astype(int)]
     rows = -(-len(shown) // columns)
-    plt = _pyplot()
+    plt = require_matplotlib()
     figure, axes = plt.subplots(
         rows,
         columns,
@@ -98,7 +99,7 @@ def plot_atoms_among_rows(
 
 def _axes(ax: Any) -> Any:
     if ax is None:
-        _, ax = _pyplot().subplots(figsize=(6.4, 4.0), layout="constrained")
+        _, ax = require_matplotlib().subplots(figsize=(6.4, 4.0), layout="constrained")
     return ax
 
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError, InvalidParameterError
 from ..typing import FloatArray
-from .plots import PALETTE, _check_length, _points, _pyplot, plot, save_figure
+from .layers import PALETTE
+from .plots import column, map_points, plot, require_matplotlib, save_figure
 
 
 def plot_variance(
@@ -26,8 +27,8 @@ def plot_variance(
     The second panel leaves out the rows whose variance is above the given quantile (fig. S2), with a histogram of
     all variances below.
     """
-    plt = _pyplot()
-    points = _points(Y)
+    plt = require_matplotlib()
+    points = map_points(Y)
     logs = np.log10(_variances(variance, points))
     if not 0 < quantile <= 1:
         raise InvalidParameterError(f"quantile must lie in (0, 1]; got {quantile!r}.")
@@ -37,7 +38,7 @@ def plot_variance(
     plot(points, values=logs, title="log₁₀ variance", ax=axes[0, 0])
     limit = np.quantile(logs, quantile)
     keep = logs <= limit
-    shown = None if labels is None else _check_length(labels, points, "labels")[keep]
+    shown = None if labels is None else column(labels, len(points), "labels")[keep]
     plot(points[keep], labels=shown, title=f"{int(keep.sum())} most certain of {len(points)}", ax=axes[0, 1])
     histogram = axes[1, 0]
     histogram.hist(logs, bins=60, color=PALETTE[0])
@@ -59,10 +60,10 @@ def plot_density(
     path: str | Path | None = None,
 ) -> Any:
     """The matplotlib axes with the number of points in each cell of a grid, on a logarithmic scale (fig. S1)."""
-    plt = _pyplot()
+    plt = require_matplotlib()
     from matplotlib.colors import LogNorm
 
-    points = _points(Y)
+    points = map_points(Y)
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 6.0), layout="constrained")
     counts, x, y = np.histogram2d(points[:, 0], points[:, 1], bins=bins)
@@ -92,8 +93,8 @@ def plot_uncertain(
 
     `items` are images (n × height × width) or texts, one a row.
     """
-    plt = _pyplot()
-    points, things = _points(Y), np.asarray(items)
+    plt = require_matplotlib()
+    points, things = map_points(Y), np.asarray(items)
     if len(things) != len(points) or things.ndim not in (1, 3):
         raise InvalidInputError(
             f"items must be {len(points)} images (n × height × width) or texts; got shape {things.shape}."
@@ -137,7 +138,7 @@ def _text_grid(ax: Any, texts: np.ndarray[Any, Any]) -> None:
 
 
 def _variances(variance: ArrayLike, points: FloatArray) -> FloatArray:
-    values = _check_length(variance, points, "variance")
+    values = column(variance, len(points), "variance")
     if not (values > 0).all():
         raise InvalidInputError("variances must be positive.")
     return values

@@ -62,7 +62,7 @@ def plot(
     ax, path : axes to draw on; file to write the picture to as well.
     """
     plt = require_matplotlib()
-    points = _points(Y)
+    points = map_points(Y)
     named = None if labels is None else classes(column(labels, len(points), "labels"))
     if ax is None:
         wider = 0.0 if named is None else 1.6 * max(0, legend_columns(len(named[0])) - 1)
@@ -173,7 +173,8 @@ def frame_map(ax: Any, points: FloatArray) -> None:
     ax.spines[:].set_visible(False)
 
 
-def _points(Y: Any) -> FloatArray:
+def map_points(Y: Any) -> FloatArray:
+    """The places of a map to draw: an n × 2 array, an Embedding, or a fitted estimator."""
     found = getattr(Y, "embedding_", Y)
     points = np.asarray(getattr(found, "Y", found), dtype=float)
     if points.ndim != 2 or points.shape[1] != 2:

@@ -12,7 +12,8 @@ from ..errors import InvalidInputError
 from ..measures.compare import Comparison
 from ..measures.indicatrix import Indicatrix
 from ..measures.trust import Faithfulness
-from .plots import PALETTE, _points, _pyplot, plot, save_figure
+from .layers import PALETTE
+from .plots import map_points, plot, require_matplotlib, save_figure
 
 _SHARES = (
     "trustworthiness",
@@ -27,7 +28,7 @@ _ELLIPSES = 150
 
 def plot_faithfulness(report: Faithfulness, *, path: str | Path | None = None) -> Any:
     """The figure with a report's scores from 0 to 1 and its curve of R_NX, each beside principal components."""
-    figure, (bars, curve) = _pyplot().subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
+    figure, (bars, curve) = require_matplotlib().subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
     names = [name for name in _SHARES if name in report.scores]
     place = np.arange(len(names))[::-1]
     values = np.array([report.scores[name].value for name in names])
@@ -57,8 +58,8 @@ def plot_indicatrix(
     Y: ArrayLike | Any, found: Indicatrix, *, n_ellipses: int = _ELLIPSES, path: str | Path | None = None
 ) -> Any:
     """The figure with a plane map coloured by reliability, and on it the ellipses that small circles of the data become."""
-    plt = _pyplot()
-    points = _points(Y)
+    plt = require_matplotlib()
+    points = map_points(Y)
     if len(points) != len(found) or found.stretch.angle is None:
         raise InvalidInputError(
             f"a map of {len(found)} points in two dimensions is needed; got shape {points.shape}."
@@ -80,7 +81,7 @@ def plot_indicatrix(
 
 def plot_comparison(comparison: Comparison, *, path: str | Path | None = None) -> Any:
     """The figure with all plane maps side by side, their R_NX curves, and how alike they are."""
-    plt = _pyplot()
+    plt = require_matplotlib()
     flat = [name for name in comparison.names if comparison.maps[name].shape[1] == 2]
     columns = max(2, min(4, len(flat)))
     rows = -(-len(flat) // columns)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..methods.tsm import AngleHistogram
-from .plots import PALETTE, _pyplot, save_figure
+from .layers import PALETTE
+from .plots import require_matplotlib, save_figure
 
 
 def plot_angles(
@@ -17,7 +18,7 @@ def plot_angles(
 ) -> Any:
     """The axes with the angles of nearest neighbours and of other pairs, and the threshold (Saul 2023, fig 2)."""
     if ax is None:
-        _, ax = _pyplot().subplots(figsize=(6.4, 4.0), layout="constrained")
+        _, ax = require_matplotlib().subplots(figsize=(6.4, 4.0), layout="constrained")
     for density, name, colour in (
         (histogram.nearest, "nearest neighbours", PALETTE[0]),
         (histogram.others, "other pairs", PALETTE[1]),
@@ -49,7 +50,7 @@ def plot_by_dimension(
 ) -> Any:
     """The axes with one curve a method over the dimension of its maps (as in figs 3 to 7 and 9 of Saul 2023)."""
     if ax is None:
-        _, ax = _pyplot().subplots(figsize=(4.8, 3.8), layout="constrained")
+        _, ax = require_matplotlib().subplots(figsize=(4.8, 3.8), layout="constrained")
     for (name, values), colour in zip(curves.items(), PALETTE):
         ax.plot(list(dimensions), list(values), "o-", color=colour, label=name)
     ax.set_xscale("log", base=2)

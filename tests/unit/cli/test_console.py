@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import threading
 import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from winkel import __version__
+from winkel import MDE, __version__
 from winkel.cli import main
 from winkel.cli.console import Console, Outcome, printable
 from winkel.errors import DataWarning
@@ -39,11 +40,12 @@ def test_info_says_how_to_install_what_is_missing(capsys, monkeypatch):
 def test_demo_writes_its_picture(tmp_path, capsys, monkeypatch):
     from winkel.cli import demo
 
-    monkeypatch.setattr(demo, "MAPS", {"spectral": demo.MAPS["spectral"]})
+    monkeypatch.setattr(demo, "methods", lambda seed: {"MDE": MDE(max_iter=20, random_state=seed)})
     code, values = call_json(capsys, "demo", "-o", tmp_path / "demo")
     assert code == 0
-    assert values["files"] == {"picture": str(tmp_path / "demo" / "maps.png")}
-    assert (tmp_path / "demo" / "maps.png").stat().st_size > 10_000
+    assert set(values["files"]) == {"picture", "page"}
+    assert all(Path(path).stat().st_size > 10_000 for path in values["files"].values())
+    assert 0 < values["scores"]["MDE"]["trustworthiness"]["value"] <= 1
 
 
 def test_json_has_no_numbers_that_json_lacks(capsys):

@@ -229,7 +229,7 @@ def test_every_method_that_crashed_is_resumed_to_the_same_bytes(
     from winkel.solvers import loop
 
     known = settings_of(find_method(method))
-    given = {"max_iter": 20, "n_neighbors": 9, "perplexity": 5, "n_components": 2}
+    given = {"max_iter": 20, "n_neighbors": 9, "perplexity": 5, "n_components": 2, "n_atoms": 10, "tol": 0}
     few = [part for name, value in given.items() if name in known for part in ("--set", f"{name}={value}")]
     command = ("embed", *named(table), "--method", method, *few)
     assert call(capsys, *command, "-o", tmp_path / "whole.npz")[0] == 0

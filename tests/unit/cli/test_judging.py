@@ -12,11 +12,6 @@ from winkel.cli.maps import Map, write_map
 
 from .data import call, call_json, rows, write_table
 
-# Everything here is judged by winkel.measure and winkel.indicatrix.
-pytestmark = pytest.mark.skipif(
-    not {"measure", "compare", "indicatrix"} <= set(dir(wk)),
-    reason="this version of winkel has no measures to call",
-)
 NAMED = ("--id", "name", "--label", "kind")
 
 

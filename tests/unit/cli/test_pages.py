@@ -40,6 +40,8 @@ def test_a_page_knows_rows_neighbours_and_further_columns(tmp_path, capsys, writ
     assert given["maps"]["mde"].graph.n == 60
     assert given["ids"].tolist()[:1] == ["row 0"]
     assert set(given["labels"]) == set(CLASSES)
+    assert len(given["indicatrix"]["mde"].reliability) == 60
+    assert 0 < given["scores"]["mde"]["trustworthiness"].value <= 1
     text = page.read_text()
     assert "alert(1)" not in text  # labels lie in compressed data, not in the HTML
 
