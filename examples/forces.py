@@ -40,7 +40,7 @@ methods = classical | modern
 datasets = {
     "digits": wk.datasets.load_digits,
     "MNIST": wk.datasets.load_mnist,
-    "Fashion-MNIST": wk.datasets.load_fashion_mnist,
+    "COIL-20": wk.datasets.load_coil20,
 }
 names, n_classical = list(methods), len(classical)
 totals = {kind: np.zeros((len(names), len(names))) for kind in KINDS}
