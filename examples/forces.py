@@ -8,6 +8,7 @@ import itertools
 import sys
 
 import numpy as np
+from scipy.spatial.distance import pdist, squareform
 
 import winkel as wk
 from winkel.measures.similarity import KINDS
@@ -25,7 +26,7 @@ def forces(objective: str, X: np.ndarray) -> np.ndarray:
 
 classical = {
     "PCA": lambda X: forces("pca", X),
-    "MDS": lambda X: wk.quadratic.classical_mds(X).Y,
+    "MDS": lambda X: wk.quadratic.classical_mds(squareform(pdist(X))).Y,
     "Isomap": lambda X: wk.quadratic.isomap(X).Y,
     "Laplacian": lambda X: wk.quadratic.laplacian(X).Y,
     "LLE": lambda X: wk.quadratic.lle(X).Y,
@@ -40,7 +41,7 @@ methods = classical | modern
 datasets = {
     "digits": wk.datasets.load_digits,
     "MNIST": wk.datasets.load_mnist,
-    "Fashion-MNIST": wk.datasets.load_fashion_mnist,
+    "COIL-20": wk.datasets.load_coil20,
 }
 names, n_classical = list(methods), len(classical)
 totals = {kind: np.zeros((len(names), len(names))) for kind in KINDS}

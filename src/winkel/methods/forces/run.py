@@ -40,7 +40,7 @@ class Schedule:
 SCHEDULES = {
     "pca": Schedule("exact", 500, 1.0, 1.0, 0, 1.0, 1e-6),
     "two_kernel_pca": Schedule("adam", 300, 0.1, 1.0, 0, 1.0, 0.0),
-    "lle": Schedule("adam", 500, 0.2, 1.0, 0, 1.0, 0.0),
+    "lle": Schedule("gains", 500, 0.4, 4.0, 100, 1.0, 0.0),
     "tsne": Schedule("gains", 750, 1.0, 12.0, 250, 1e-4, 0.0),
     "umap": Schedule("adam", 300, 0.1, 1.0, 0, 1.0, 0.0),
 }
@@ -61,7 +61,8 @@ def schedule(
         raise InvalidParameterError(f"solver must be one of {', '.join(map(repr, SOLVERS))}; got {solver!r}.")
     plan = SCHEDULES[objective.name]
     if solver != "auto" and objective.name != "pca" and solver != plan.solver:
-        plan = replace(plan, solver=solver, learning_rate=0.1 if solver == "adam" else 1.0)
+        rate = {"adam": 0.1, "gains": 0.4, "momentum": 0.1}[solver]
+        plan = replace(plan, solver=solver, learning_rate=rate, exaggeration=1.0, exaggeration_iter=0)
     given: dict[str, Any] = {
         "max_iter": max_iter,
         "learning_rate": learning_rate,
@@ -70,6 +71,8 @@ def schedule(
         "tol": tol,
     }
     plan = replace(plan, **{name: value for name, value in given.items() if value is not None})
+    if exaggeration_iter is None:  # a short run must not end in the exaggerated phase
+        plan = replace(plan, exaggeration_iter=min(plan.exaggeration_iter, plan.max_iter // 3))
     if not (plan.learning_rate > 0 and np.isfinite(plan.learning_rate)):
         raise InvalidParameterError(f"learning_rate must be None or positive; got {learning_rate!r}.")
     if plan.exaggeration != 1 and plan.solver != "gains":
