@@ -41,7 +41,9 @@ first = np.array([str(word) in asked for word in words.ids])
 order = np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)])[:3000]
 vectors, names = words.X[order].astype(np.float32), words.ids[order]
 kinds = np.where(questions.extras["semantic"], "semantic", "syntactic")
-for name, Y in (("TSM", wk.TSM(32, random_state=0).fit_transform(vectors)), ("SVD", svd_map(vectors, 32))):
+# So few words have few similar ones each: a lower threshold gives every word more of them than there are dimensions.
+by_angle = wk.TSM(32, sparsity=0.8, max_iter=80, random_state=0).fit_transform(vectors)
+for name, Y in (("TSM", by_angle), ("SVD", svd_map(vectors, 32))):
     found = complete_analogies(Y, names, questions.X, categories=kinds)
     rates = ", ".join(f"{kind} {score.value:.0%}" for kind, score in found.by_category.items())
     print(f"analogies completed among {len(names)} words in 32 dimensions by {name}: {rates}")

@@ -22,7 +22,7 @@ class ProductColumns {
  public:
   ProductColumns(const float* data, int64_t n, int width, int64_t first, int64_t last, float limit,
                  int threads)
-      : n_(n), width_(width), first_(first), last_(last) {
+      : width_(width), first_(first) {
     const int64_t panels = (last - first + kTileCols - 1) / kTileCols;
     panel_.resize(static_cast<size_t>(panels * kTileCols * width));
     const Points points{data, nullptr, n, width, MetricKind::squared_euclidean};
@@ -71,9 +71,8 @@ class ProductColumns {
   }
 
  private:
-  int64_t n_;
   int width_;
-  int64_t first_, last_;
+  int64_t first_;
   std::vector<float> panel_;
   float bound_[kTileCols];
 };
