@@ -87,7 +87,7 @@ class Indicatrix:
     false_neighbors, missing_neighbors : the others of the two, `.counts` and lists by `[i]`.
     rank_error : by how many doublings ranks in the map and in the data differ, on average over the point's neighbours in
         either; ranks beyond `tolerance * n_neighbors` count as the next one.
-    stretch : the ellipse of the local linear fit; None where the data has no distances between neighbours (new rows).
+    stretch : the ellipse of the local linear fit.
     variance : what was given, such as the LVM's `variance_`.
     """
 
@@ -291,7 +291,8 @@ def _stretch(
             1.0, root, out=np.zeros_like(root), where=root > 0
         )[:, :, None]  # fmt: skip
         _, axes[part], directions[part] = np.linalg.svd(fit)
-    middle = float(np.median(np.exp(np.mean(np.log(axes[(axes > 0).all(axis=1)]), axis=1)), axis=None)) if (axes > 0).all(axis=1).any() else 1.0  # fmt: skip
+    flat_nowhere = axes[(axes > 0).all(axis=1)]
+    middle = float(np.median(np.exp(np.log(flat_nowhere).mean(axis=1)))) if len(flat_nowhere) else 1.0
     angle = np.arctan2(directions[:, 0, 1], directions[:, 0, 0]) % np.pi if d == 2 else None
     return Stretch(axes / middle, directions, angle)
 

@@ -57,7 +57,10 @@ def plot_faithfulness(report: Faithfulness, *, path: str | Path | None = None) -
 def plot_indicatrix(
     Y: ArrayLike | Any, found: Indicatrix, *, n_ellipses: int = _ELLIPSES, path: str | Path | None = None
 ) -> Any:
-    """The figure with a plane map coloured by reliability, and on it the ellipses that small circles of the data become."""
+    """The figure with a plane map coloured by reliability, and on it the ellipses that small circles of the data become.
+
+    Axes are cut at three times the middle one, so that places torn apart do not hide the rest.
+    """
     plt = require_matplotlib()
     points = map_points(Y)
     if len(points) != len(found) or found.stretch.angle is None:
@@ -68,12 +71,18 @@ def plot_indicatrix(
     plot(points, values=found.reliability, title="reliability of each point", ax=ax)
     ax.collections[0].set_clim(0, 1)
     some = _spread_rows(points, n_ellipses)
-    size = 0.5 * float(np.ptp(points, axis=0).max()) / np.sqrt(max(1, len(some)))
-    axes = np.clip(found.stretch.axes[some], 0, 4) * size
+    size = 0.35 * float(np.ptp(points, axis=0).max()) / np.sqrt(max(1, n_ellipses))  # of the middle ellipse
+    axes = np.clip(found.stretch.axes[some], 0.05, 3) * size
     for i, (a, b) in zip(some, axes):
         ax.add_patch(
             plt.matplotlib.patches.Ellipse(
-                points[i], a, b, angle=float(np.degrees(found.stretch.angle[i])), fill=False, linewidth=0.8
+                points[i],
+                a,
+                b,
+                angle=float(np.degrees(found.stretch.angle[i])),
+                fill=False,
+                linewidth=0.7,
+                alpha=0.7,
             )
         )
     return _saved(figure, path)
