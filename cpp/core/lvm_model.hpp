@@ -276,8 +276,8 @@ class Model {
     work.rows.pack(f, job.rows, job.rows_end, Y, variance, centre);
     if (!job.same()) work.columns.pack(f, job.columns, job.columns_end, Y, variance, centre);
     const int64_t sums = means ? d : 1;
-    std::fill_n(work.row_sums.begin(), sums * kTile, T(0));
-    std::fill_n(work.column_sums.begin(), sums * kTile, T(0));
+    clear(work.row_sums.data(), sums, job.rows_end - job.rows);
+    clear(work.column_sums.data(), sums, job.columns_end - job.columns);
     const Exceptions exceptions{f.except_from.empty() ? nullptr : f.except_from.data() + job.rows,
                                 f.except.data(), f.except_ways.data(), job.columns};
     const TilePoints<T> rows = work.rows.points();
@@ -286,6 +286,12 @@ class Model {
     flush(f, job.rows, job.rows_end, work.row_sums.data(), sums, means ? factor_ : 1.0, out);
     flush(f, job.columns, job.columns_end, work.column_sums.data(), sums, means ? factor_ : 1.0, out);
     return value;
+  }
+
+  // Zeros for as many points as the kernels touch; blocks are often far smaller than a tile.
+  static void clear(T* sums, int64_t width, int64_t count) {
+    for (int64_t c = 0; c < width; ++c)
+      std::fill_n(sums + c * kTile, (count + kLanes - 1) / kLanes * kLanes, T(0));
   }
 
   static void flush(const Family& f, int64_t lo, int64_t hi, const T* sums, int64_t width, double factor,

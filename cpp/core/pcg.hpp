@@ -46,24 +46,24 @@ WINKEL_CLONES void sdd_rows(const SddRows<T>* m, const T* x, int64_t width, int6
 
 // x += alpha p, r −= alpha q on rows [lo, hi), and the columns' sums of r² / d.
 template <class T>
-WINKEL_CLONES void descend_rows(const T* __restrict diagonal, const T* __restrict alpha,
-                                const T* __restrict p, const T* __restrict q, int64_t d, int64_t lo,
-                                int64_t hi, T* __restrict x, T* __restrict r, double* __restrict products) {
+WINKEL_CLONES void descend_rows(const T* __restrict inverse, const T* __restrict alpha, const T* __restrict p,
+                                const T* __restrict q, int64_t d, int64_t lo, int64_t hi, T* __restrict x,
+                                T* __restrict r, double* __restrict products) {
   for (int64_t i = lo; i < hi; ++i)
     for (int64_t c = 0; c < d; ++c) {
       x[i * d + c] += alpha[c] * p[i * d + c];
       const T left = r[i * d + c] - alpha[c] * q[i * d + c];
       r[i * d + c] = left;
-      products[c] += static_cast<double>(left) * static_cast<double>(left / diagonal[i]);
+      products[c] += static_cast<double>(left) * static_cast<double>(left * inverse[i]);
     }
 }
 
 // p = r / d + beta p on rows [lo, hi).
 template <class T>
-WINKEL_CLONES void turn_rows(const T* __restrict diagonal, const T* __restrict beta, const T* __restrict r,
+WINKEL_CLONES void turn_rows(const T* __restrict inverse, const T* __restrict beta, const T* __restrict r,
                              int64_t d, int64_t lo, int64_t hi, T* __restrict p) {
   for (int64_t i = lo; i < hi; ++i)
-    for (int64_t c = 0; c < d; ++c) p[i * d + c] = r[i * d + c] / diagonal[i] + beta[c] * p[i * d + c];
+    for (int64_t c = 0; c < d; ++c) p[i * d + c] = r[i * d + c] * inverse[i] + beta[c] * p[i * d + c];
 }
 
 template <class T>
@@ -79,6 +79,9 @@ class ConjugateGradients {
         part_(blocks()) {
     p_.assign(static_cast<size_t>(n * d), T(0));
     q_.resize(p_.size());
+    inverse_.resize(static_cast<size_t>(n));
+    for (size_t i = 0; i < inverse_.size(); ++i)
+      inverse_[i] = matrix.diagonal[i] > T(0) ? T(1) / matrix.diagonal[i] : T(0);  // a bare row stays
   }
 
   // Adds to x the correction for the residual r, until each column's residual in the norm of the inverse
@@ -140,21 +143,21 @@ class ConjugateGradients {
 
   void descend(T* r, T* x, std::vector<double>& out) {
     parallel_blocks(n_, kBlock, threads_, [&](int64_t lo, int64_t hi) {
-      descend_rows(m_.diagonal, alpha_.data(), p_.data(), q_.data(), d_, lo, hi, x, r, part(lo));
+      descend_rows(inverse_.data(), alpha_.data(), p_.data(), q_.data(), d_, lo, hi, x, r, part(lo));
     });
     total(out);
   }
 
   void turn(const T* r) {
     parallel_blocks(n_, kBlock, threads_, [&](int64_t lo, int64_t hi) {
-      turn_rows(m_.diagonal, beta_.data(), r, d_, lo, hi, p_.data());
+      turn_rows(inverse_.data(), beta_.data(), r, d_, lo, hi, p_.data());
     });
   }
 
   const SddRows<T>& m_;
   int64_t n_, d_;
   int threads_;
-  std::vector<T> alpha_, beta_, p_, q_;
+  std::vector<T> alpha_, beta_, p_, q_, inverse_;
   std::vector<double> part_;
 };
 

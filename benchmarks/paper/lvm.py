@@ -1,0 +1,173 @@
+"""Tables and figures of Saul (2020) with `wk.LVM`: map of MNIST, errors against dimension, recall on words, growth.
+
+    python benchmarks/paper/lvm.py map --rows 10000 --out out/paper
+    python benchmarks/paper/lvm.py errors recall growth
+
+Small by default; the paper's sizes are --rows 70000 --iterations 400. Times are processor seconds of one thread unless
+--jobs says otherwise, and wall seconds beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import winkel as wk
+from winkel.errors import DataWarning
+from winkel.graph import knn, knn_query
+from winkel.methods.recipes import principal_start
+from winkel.view.lvm import plot_density, plot_uncertain, plot_variance
+
+
+def timed(work: Callable[[Any], Any], X: Any) -> tuple[Any, float, float]:
+    """The result of `work` on X, its processor seconds and its wall seconds."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work(X)
+    return result, time.process_time() - cpu, time.perf_counter() - wall
+
+
+def error_rate(Y: Any, y: Any, k: int = 9) -> float:
+    """Per cent of the last seventh of the rows whose k nearest among the others vote for another label."""
+    cut = len(Y) - len(Y) // 7
+    rows = np.asarray(Y, dtype=np.float32)
+    votes = y[knn_query(rows[cut:], rows[:cut], k)[0]]
+    return 100 * float(np.mean([np.bincount(v).argmax() for v in votes] != y[cut:]))
+
+
+def mnist(rows: int) -> tuple[Any, Any, Any]:
+    """Images, their 50 principal components and labels; the last seventh are test images."""
+    data = wk.datasets.load_mnist()
+    n, m = 6 * rows // 7, rows - 6 * rows // 7
+    keep = np.r_[:n, 60_000 : 60_000 + m]
+    images = data.X[keep]
+    return (
+        images.reshape(-1, 28, 28),
+        principal_start(images.astype(np.float32), 50),
+        data.y[keep].astype(int),
+    )
+
+
+def lvm(options: argparse.Namespace, m: int = 2, **parameters: Any) -> wk.LVM:
+    return wk.LVM(m, max_iter=options.iterations, random_state=0, n_jobs=options.jobs, **parameters)
+
+
+def draw_map(options: argparse.Namespace) -> None:
+    """Figures 2 and S1 to S3, and a table with umap-learn where it is installed."""
+    images, X, y = mnist(options.rows)
+    model, cpu, wall = timed(lvm(options, n_neighbors=9, n_steps=1).fit, X)
+    Y, variance = model.embedding_.Y, model.variance_
+    print(f"{len(X)} images, k=9, s=1, levels={model.n_levels_}, {options.iterations} iterations")
+    print(f"  similar pairs {model.n_similar_}, dissimilar {model.n_dissimilar_}")
+    print(f"  log-likelihood {model.log_likelihood_[0]:.0f} -> {model.log_likelihood_[-1]:.0f}")
+    print(f"{'method':<14}{'10-NN test accuracy':>20}{'cpu s':>9}{'wall s':>9}")
+    print(f"{'winkel LVM':<14}{1 - error_rate(Y, y, 10) / 100:>20.4f}{cpu:>9.1f}{wall:>9.1f}")
+    certain = variance <= np.quantile(variance, 0.95)
+    right = y[knn(Y, 1).knn_indices[:, 0]] == y
+    print(
+        f"  variances {variance.min():.3g} to {variance.max():.3g}; nearest neighbour of another class:",
+        end=" ",
+    )
+    print(
+        f"{1 - right[certain].mean():.1%} of the most certain 95 %, {1 - right[~certain].mean():.1%} of the others"
+    )
+    try:
+        import umap
+    except ImportError:
+        print("umap-learn          not installed")
+    else:
+        umap.UMAP(random_state=0).fit(X[:2000])  # compiles
+        other, cpu, wall = timed(umap.UMAP().fit_transform, X)
+        print(f"{'umap-learn':<14}{1 - error_rate(other, y, 10) / 100:>20.4f}{cpu:>9.1f}{wall:>9.1f}")
+    plot_variance(Y, variance, labels=y, path=options.out / "lvm-map.png")
+    plot_density(Y, title=f"MNIST, {len(Y)} images", path=options.out / "lvm-density.png")
+    plot_uncertain(Y, variance, images, labels=y, path=options.out / "lvm-uncertain.png")
+
+
+def errors(options: argparse.Namespace) -> None:
+    """Figure 3: 9-NN test error (%) by dimension, for PCA and for one and two levels (k=9, s=2)."""
+    _, X, y = mnist(options.rows)
+    print(f"9-NN test error of {len(X)} images; 50 principal components: {error_rate(X, y):.2f} %")
+    print(f"{'d':>4}{'PCA':>8}{'LVM, l=1':>10}{'cpu s':>8}{'LVM, l=2':>10}{'cpu s':>8}")
+    for d in options.dimensions:
+        line = f"{d:>4}{error_rate(X[:, :d], y):>8.2f}"
+        for levels in (1, 2):
+            model, cpu, _ = timed(lvm(options, d, n_neighbors=9, n_steps=2, levels=levels).fit, X)
+            line += f"{error_rate(model.embedding_.Y, y):>10.2f}{cpu:>8.1f}"
+        print(line, flush=True)
+
+
+def recall(options: argparse.Namespace) -> None:
+    """Figure 4: how often a word's nearest neighbour is among the r nearest after the embedding (k=4, s=3)."""
+    X = wk.datasets.load_words("word2vec").X[: options.rows].astype(np.float32)
+    first, ranks = knn(X, 1).knn_indices[:, 0], (1, 2, 5, 10, 20, 50, 100)
+    print(f"recall of the first neighbour of {len(X)} words among r")
+    print(f"{'':<14}" + "".join(f"{r:>8}" for r in ranks))
+    maps = {f"PCA, d={d}": principal_start(X, d) for d in (10, 20, 50, 80, 100)}
+    for d in options.dimensions:
+        if d >= 5:
+            maps[f"LVM, d={d}"] = lvm(options, d, n_neighbors=4, n_steps=3).fit(X).embedding_.Y
+    for name, Y in maps.items():
+        found = knn(np.ascontiguousarray(Y, dtype=np.float32), 100).knn_indices == first[:, None]
+        print(f"{name:<14}" + "".join(f"{found[:, :r].any(axis=1).mean():>8.3f}" for r in ranks), flush=True)
+
+
+class Clock:
+    """Processor seconds at the end of each iteration."""
+
+    def __init__(self) -> None:
+        self.marks: list[float] = []
+
+    def __call__(self, info: object) -> None:
+        self.marks.append(time.process_time())
+
+
+def growth(options: argparse.Namespace) -> None:
+    """Figure S10 and more: seconds an iteration by n and by d, on clusters whose number grows with n."""
+    times = []
+    print(f"{'n':>8}{'d':>4}{'levels':>8}{'dissimilar':>12}{'cpu s an iteration':>20}")
+    for n, d, levels in options.grid:
+        random = np.random.Generator(np.random.Philox(key=0))
+        centres = 8 * random.normal(size=(max(1, n // 1000), 10))
+        X = (centres[random.integers(len(centres), size=n)] + random.normal(size=(n, 10))).astype(np.float32)
+        start = random.normal(size=(n, d))
+        clock = Clock()
+        model = wk.LVM(
+            d, levels=levels, init=start, max_iter=12, random_state=0, n_jobs=options.jobs, callbacks=[clock]
+        ).fit(X)
+        second = float(np.median(np.diff(clock.marks)))
+        times.append((n, d, levels, second))
+        print(f"{n:>8}{d:>4}{levels:>8}{model.n_dissimilar_:>12}{second:>20.3f}", flush=True)
+    for levels in (1, 2):
+        some = [(n, t) for n, d, level, t in times if d == 2 and level == levels]
+        if len(some) > 1:
+            slope = np.polyfit(*np.log(np.array(some)).T, 1)[0]
+            print(f"with {levels} level{'s' if levels > 1 else ''}, d=2: time grows as n^{slope:.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", nargs="+", choices=["map", "errors", "recall", "growth"])
+    parser.add_argument("--rows", type=int, default=7000)
+    parser.add_argument("--iterations", type=int, default=200)
+    parser.add_argument("--dimensions", type=int, nargs="+", default=[2, 3, 5, 10, 20])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 31_623, 100_000])
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("out/paper"))
+    options = parser.parse_args()
+    options.grid = [(n, 2, level) for n in options.sizes for level in (1, 2)]
+    options.grid += [(options.sizes[0], d, 1) for d in (3, 5, 10, 20)]
+    warnings.simplefilter("ignore", DataWarning)
+    for name in options.what:
+        {"map": draw_map, "errors": errors, "recall": recall, "growth": growth}[name](options)
+
+
+if __name__ == "__main__":
+    main()
