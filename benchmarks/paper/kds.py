@@ -75,7 +75,7 @@ def unit(X: np.ndarray) -> np.ndarray:
 TASKS = {
     "moons": Task(moons, 2, 24, 1.0, 1.0),
     "mnist5": Task(lambda seed: mnist(FIVE), 5, 500, 1.0, 0.99),
-    "mnist10": Task(lambda seed: mnist(None), 10, 1000, 1.0, 0.86, n_vectors=20),
+    "mnist10": Task(lambda seed: mnist(None), 10, 700, 0.35, 0.86, n_vectors=30),
     "salinas": Task(salinas, 6, 100, 1.0, 0.88),
     "yaleb": Task(yale_b, 2, 64, 0.1, 1.0),
 }
@@ -145,8 +145,8 @@ def coding(rows: int) -> None:
         speed(f"winkel {method}", len(X), started, codes.matrix.nnz / len(X))
     lengths = np.linalg.norm(atoms, axis=1, keepdims=True)
     for algorithm, settings in (
-        ("lasso_lars", {"alpha": 1.0}),
-        ("lasso_cd", {"alpha": 1.0}),
+        ("lasso_lars", {"alpha": 0.1}),
+        ("lasso_cd", {"alpha": 0.1}),
         ("omp", {"n_nonzero_coefs": 5}),
     ):
         few = X[: max(1, rows // 10)]
