@@ -38,6 +38,7 @@ class Task:
     locality: float
     published: float
     n_vectors: int | None = None
+    ridge: float = 0.001
 
 
 def moons(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -76,8 +77,8 @@ TASKS = {
     "moons": Task(moons, 2, 24, 1.0, 1.0),
     "mnist5": Task(lambda seed: mnist(FIVE), 5, 500, 1.0, 0.99),
     "mnist10": Task(lambda seed: mnist(None), 10, 700, 0.35, 0.86, n_vectors=30),
-    "salinas": Task(salinas, 6, 100, 1.0, 0.88),
-    "yaleb": Task(yale_b, 2, 64, 0.1, 1.0),
+    "salinas": Task(salinas, 6, 400, 0.3, 0.88, ridge=0.01),
+    "yaleb": Task(yale_b, 2, 64, 0.1, 1.0, ridge=0.01),
 }
 
 
@@ -97,6 +98,7 @@ def accuracy(names: list[str], n_seeds: int, rows: int | None) -> None:
                 n_atoms=task.n_atoms,
                 locality=task.locality,
                 n_vectors=task.n_vectors,
+                ridge=task.ridge,
                 random_state=seed,
             ).fit(X)
             seconds += time.perf_counter() - started

@@ -12,7 +12,7 @@ from sklearn.base import ClusterMixin
 
 from ..errors import InvalidInputError, InvalidParameterError
 from ..methods.kds import BATCH_SIZE, LOCALITY, assign, spectral_clusters
-from ..methods.kds.clustering import directions
+from ..methods.kds.clustering import RIDGE, directions
 from ..typing import FloatArray, RandomState
 from .kds import CodedEmbedder
 
@@ -30,6 +30,8 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
     n_atoms, locality, coder, training, init, batch_size, max_iter, tol : as in `KDS`.
     n_vectors : spectral coordinates to use, as many as clusters if None. More (twice as many) help where clusters touch and
         no gap in the spectrum tells their number.
+    ridge : how firmly a few rows that hang together by themselves are kept from being a cluster, as a part of the mean
+        usage of an atom. Larger (0.01) for noisy rows, zero for clean ones with very narrow gaps.
 
     Attributes
     ----------
@@ -57,6 +59,7 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
         max_iter: int = 100,
         tol: float = 1e-3,
         n_vectors: int | None = None,
+        ridge: float = RIDGE,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: bool | int = False,
@@ -73,6 +76,7 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
         self.max_iter = max_iter
         self.tol = tol
         self.n_vectors = n_vectors
+        self.ridge = ridge
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -86,6 +90,13 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
             isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1
         ):
             raise InvalidParameterError(f"n_vectors must be None or a positive integer; got {given!r}.")
+        ridge: Any = self.ridge
+        if (
+            isinstance(ridge, bool)
+            or not isinstance(ridge, int | float | np.number)
+            or not 0 <= ridge < np.inf
+        ):
+            raise InvalidParameterError(f"ridge must be zero or a positive number; got {ridge!r}.")
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The cluster of each row, each row by itself; a fitted row gets its own."""
@@ -101,7 +112,7 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
                 f"X has {codes.shape[0]} rows, too few for n_clusters={self.n_clusters}; "
                 "give more rows or ask for fewer clusters."
             )
-        found = spectral_clusters(codes, int(self.n_clusters), seed, self.n_vectors)
+        found = spectral_clusters(codes, int(self.n_clusters), seed, self.n_vectors, self.ridge)
         self.labels_, self.cluster_centers_ = found.labels, found.centers
         self.atom_labels_ = self._assign(found.spectrum.atoms)
         return found.spectrum.atoms

@@ -271,6 +271,8 @@ def test_misused_start_clusters_and_memory():
         clustering(n_clusters=0).fit(SOME)
     with pytest.raises(InvalidParameterError, match="n_vectors"):
         clustering(n_vectors=0).fit(SOME)
+    with pytest.raises(InvalidParameterError, match="ridge"):
+        clustering(ridge=-1.0).fit(SOME)
     assert clustering(n_vectors=7).fit(SOME).embedding_.Y.shape == (120, 7)
     with pytest.raises(MemoryLimitError, match="max_memory"):
         kds(max_memory="1KB").fit(SOME)

@@ -84,7 +84,7 @@ def test_a_ridge_lets_no_small_piece_be_a_cluster():
     halves = np.kron(np.eye(2), rng().dirichlet(np.ones(5), size=200))
     halves = 0.98 * halves + 0.02 * np.roll(halves, 5, axis=1)
     codes = sp.csr_array(sp.block_diag([halves, np.ones((2, 1))]))
-    labels = spectral_clusters(codes, 2, 0).labels
+    labels = spectral_clusters(codes, 2, 0, ridge=0.01).labels
     assert len(set(labels[:200])) == len(set(labels[200:400])) == 1
     assert labels[0] != labels[200]
     alone = code_spectrum(codes, 1).atoms[:, 0]  # without it, the pair is the smoothest function there is

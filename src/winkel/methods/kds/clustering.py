@@ -14,7 +14,7 @@ from ...typing import FloatArray
 from .spectral import Spectrum, code_spectrum
 
 RESTARTS = 10
-RIDGE = 0.01  # of the mean usage of an atom; see code_spectrum
+RIDGE = 0.001  # of the mean usage of an atom; see code_spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +26,11 @@ class Clusters:
     centers: NDArray[np.float64]
 
 
-def spectral_clusters(codes: sp.csr_array, k: int, seed: int, n_vectors: int | None = None) -> Clusters:
+def spectral_clusters(
+    codes: sp.csr_array, k: int, seed: int, n_vectors: int | None = None, ridge: float = RIDGE
+) -> Clusters:
     """The k clusters of the rows: k-means on the directions of the rows' first k (or `n_vectors`) spectral coordinates."""
-    spectrum = code_spectrum(codes, n_vectors or k, constant=True, ridge=RIDGE)
+    spectrum = code_spectrum(codes, n_vectors or k, constant=True, ridge=ridge)
     points = directions(codes @ spectrum.atoms)
     from sklearn.cluster import KMeans
 
