@@ -10,7 +10,7 @@ demo: $(VENV)/.demo
 	$(BIN)/winkel demo
 
 test: lint
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest tests -n 2
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests benchmarks examples
@@ -19,8 +19,9 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The whole suite with the core built under address and undefined-behaviour sanitizers, in a copy of the package.
+# The tests that reach the core, with it built under address and undefined-behaviour sanitizers, in a copy of the package.
 # Leaks are not looked for: the interpreter keeps objects on purpose.
+REACH := tests/property $(addprefix tests/unit/,estimators graph measures methods problem solvers)
 SANITIZE := build/sanitize
 sanitize: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --group sanitize
@@ -34,7 +35,7 @@ sanitize: $(VENV)/.test
 	$(BIN)/cmake --build $(SANITIZE)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(CURDIR)/$(SANITIZE)/package \
-	  $(BIN)/python -m pytest tests -m "not slow" -q -p no:cacheprovider --hypothesis-profile=sanitized
+	  $(BIN)/python -m pytest $(REACH) -m "not slow" -n 2 -q -p no:cacheprovider --hypothesis-profile=sanitized
 
 $(VENV)/.venv:
 	$(PYTHON) -m venv $(VENV)

@@ -150,6 +150,7 @@ class AttractRepel(GraphEmbedder):
         self._keep(X, data, problem, objective, result.Y)
         self.problem_ = problem
         self.embedding_ = replace(result, graph=graph)
+        self._say_faithfulness(data)
         return self
 
     def transform(self, X: Any) -> FloatArray:

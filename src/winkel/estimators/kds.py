@@ -65,7 +65,9 @@ class CodedEmbedder(Embedder):
         if self.training == "minibatch":
             data = ArrayBatches(rows, self.batch_size, seed)
         trained = self._train(data, m, seed)
-        return self._finish(trained, encode(rows, trained.atoms, self._coder()), seed, rows.dtype)
+        self._finish(trained, encode(rows, trained.atoms, self._coder()), seed, rows.dtype)
+        self._say_faithfulness(rows)
+        return self
 
     def fit_batches(self, batches: BatchSource) -> Any:
         """Find atoms by mini-batches of rows that need not fit into memory, and then the codes of all of them.

@@ -134,6 +134,7 @@ class LVM(GraphEmbedder):
         self._rows = data if self._has_rows(X) else None
         self._places = Places.of(fit.model, fit.near).to_arrays()
         self.embedding_ = fit.embedding
+        self._say_faithfulness(data)
         return self
 
     def transform(self, X: Any) -> FloatArray:

@@ -107,6 +107,7 @@ class TSM(Embedder):
         )
         self.embedding_ = embed(rows, settings, work)
         self._rows = rows
+        self._say_faithfulness(rows)
         return self
 
     def transform(self, X: Any) -> FloatArray:

@@ -29,9 +29,9 @@ def test_far_rows_meet_every_far_cluster():
 def test_far_rows_prefer_distance_by_its_square():
     # From 0 the rows 1 and 3 have odds 1 : 9.
     rows = np.array([[0.0], [1.0], [3.0]])
-    second = [far_rows(rows, 2, seed) for seed in range(3000)]
+    second = [far_rows(rows, 2, seed) for seed in range(1000)]
     second = [pair[1] for pair in second if pair[0] == 0]
-    assert np.mean(np.array(second) == 2) == pytest.approx(0.9, abs=0.03)
+    assert np.mean(np.array(second) == 2) == pytest.approx(0.9, abs=0.05)  # three deviations
 
 
 def test_starts_are_rows_and_depend_on_the_seed():

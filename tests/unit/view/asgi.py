@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
+
+
+def run_apart(coroutine):
+    """What the coroutine returns, run in a thread of its own: a browser's test may have left a loop running in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class Client:
             "client": ("127.0.0.1", 50000),
             "server": ("127.0.0.1", 4321),
         }
-        return asyncio.run(self._exchange(scope))
+        return run_apart(self._exchange(scope))
 
     async def _exchange(self, scope):
         messages = []

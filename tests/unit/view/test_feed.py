@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import urllib.request
@@ -15,6 +14,8 @@ from winkel.solvers import IterationInfo, SolverState, Status
 from winkel.view import feed as feed_module
 from winkel.view.feed import Feed
 from winkel.view.server import LocalServer, watch_site
+
+from .asgi import run_apart
 
 
 def info(iteration=1, Y=None, objective=2.0):
@@ -29,7 +30,7 @@ def told(feed):
     async def collect():
         return [text async for text in feed.events()]
 
-    return [parsed(text) for text in asyncio.run(collect())]
+    return [parsed(text) for text in run_apart(collect())]
 
 
 def parsed(text):
