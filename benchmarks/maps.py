@@ -25,11 +25,20 @@ def score(dataset: Dataset, task: Task, arrays: Arrays) -> dict[str, float]:
     return found
 
 
+def _winkel(name: str, function: str) -> Contestant:
+    return Contestant(f"winkel {name}", f"maps:winkel_{function}", ("winkel", "numpy"), "winkel")
+
+
 ENTRY = Entry(
     name="maps",
     title="Whole maps, side by side",
     contestants=(
-        Contestant("winkel MDE", "maps:winkel_mde", ("winkel", "numpy"), "winkel"),
+        _winkel("MDE", "mde"),
+        _winkel("MDE sampled", "mde_sampled"),
+        _winkel("LVM", "lvm"),
+        _winkel("t-SNE", "tsne"),
+        _winkel("two-kernel LLE", "lle"),
+        _winkel("UMAP", "umap"),
         Contestant("pymde", "maps:pymde", ("pymde", "torch", "numpy")),
         Contestant("umap", "maps:umap", ("umap-learn", "pynndescent", "numba", "numpy")),
         Contestant("umap seeded", "maps:umap_seeded", ("umap-learn", "pynndescent", "numba", "numpy")),
@@ -44,10 +53,10 @@ ENTRY = Entry(
     score=score,
     notes=(
         "Time is that from the data in memory to the map of two dimensions. `× winkel` is the median over "
-        "the rounds of a contestant's time over winkel's in the same round: above 1, winkel is faster. "
+        "the rounds of a contestant's time over that of `winkel MDE` in the same round: above 1, winkel is faster. "
         "What is compiled or imported at first use is in the first call; the second call is in the same "
         "process. UMAP uses more than one thread only without a seed, and PaCMAP searches neighbours on one "
-        "thread with a seed; both ways are shown.",
+        "thread with a seed; both ways are shown. winkel's t-SNE, two-kernel LLE and UMAP are `AttractRepel`.",
         f"Trustworthiness and neighbour recall at k on {SAMPLE} sampled rows against all others; accuracy "
         "of 10 map neighbours on the last seventh of the rows (MNIST's test rows), voted by the rows "
         "before it.",

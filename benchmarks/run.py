@@ -43,7 +43,11 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--dataset", default="", help="names of data sets, separated by commas")
     parser.add_argument("--only", default="", help="names, or beginnings of names, of contestants")
     parser.add_argument(
-        "--keep", action="store_true", help="with --full and --only: keep the table of those contestants"
+        "--keep",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="with --full and --only: keep the table of those contestants, as results/ENTRY-NAME if a name is given",
     )
     parser.add_argument(
         "--threads", type=int, default=cores, help="threads of every contestant (default: all cores)"
@@ -89,8 +93,11 @@ def main() -> None:
             f"--only {options.only} names none of {', '.join(c.name for c in entry.contestants)}."
         )
     # A kept table has all rows, and every contestant unless --keep says that the choice is meant.
-    whole = (options.full or not entry.datasets) and not options.rows and (options.keep or not options.only)
-    name = entry.name if whole else f"{entry.name}-trial"
+    chosen = options.keep is not None or not options.only
+    whole = (options.full or not entry.datasets) and not options.rows and chosen
+    name = (
+        (f"{entry.name}-{options.keep}" if options.keep else entry.name) if whole else f"{entry.name}-trial"
+    )
     sections: dict[str, dict[str, object]] = {}
     for dataset in choose_datasets(entry, options):
         sections[dataset.key if dataset else "fresh processes"] = run_section(entry, dataset, plan)

@@ -14,16 +14,43 @@ if TYPE_CHECKING:
     Call = Callable[[np.ndarray], Arrays]
 
 
-def winkel_mde(task: Task) -> Call:
+def _winkel(name: str, **settings: object) -> Call:
     import winkel as wk
 
-    MDE = wk.MDE
+    estimator = getattr(wk, name)
 
     def call(X: np.ndarray) -> Arrays:
-        mde = MDE(n_components=2, n_neighbors=task.n_neighbors, n_jobs=task.threads, random_state=task.seed)
-        return {"Y": mde.fit_transform(X)}
+        return {"Y": estimator(**settings).fit_transform(X)}
 
     return call
+
+
+def winkel_mde(task: Task) -> Call:
+    return _winkel("MDE", n_neighbors=task.n_neighbors, n_jobs=task.threads, random_state=task.seed)
+
+
+def winkel_mde_sampled(task: Task) -> Call:
+    """With sampled dissimilar pairs, as in PyMDE."""
+    return _winkel(
+        "MDE", repulsive="log", n_neighbors=task.n_neighbors, n_jobs=task.threads, random_state=task.seed
+    )
+
+
+def winkel_lvm(task: Task) -> Call:
+    """With the paper's settings: 9 neighbours, 1 step, one level, 400 iterations."""
+    return _winkel("LVM", levels=1, n_jobs=task.threads, random_state=task.seed)
+
+
+def winkel_tsne(task: Task) -> Call:
+    return _winkel("AttractRepel", objective="tsne", n_jobs=task.threads, random_state=task.seed)
+
+
+def winkel_lle(task: Task) -> Call:
+    return _winkel("AttractRepel", objective="lle", n_jobs=task.threads, random_state=task.seed)
+
+
+def winkel_umap(task: Task) -> Call:
+    return _winkel("AttractRepel", objective="umap", n_jobs=task.threads, random_state=task.seed)
 
 
 def pymde(task: Task) -> Call:
