@@ -10,7 +10,7 @@ demo: $(VENV)/.demo
 	$(BIN)/winkel demo
 
 test: lint
-	$(BIN)/python -m pytest tests -n 2
+	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest tests -n 2
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests benchmarks examples
@@ -21,7 +21,7 @@ lint: $(VENV)/.test
 
 # The tests that reach the core, with it built under address and undefined-behaviour sanitizers, in a copy of the package.
 # Leaks are not looked for: the interpreter keeps objects on purpose.
-REACH := tests/property $(addprefix tests/unit/,estimators graph measures methods problem solvers)
+REACH := tests/property $(addprefix tests/unit/,graph measures methods problem)
 SANITIZE := build/sanitize
 sanitize: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --group sanitize
@@ -34,7 +34,7 @@ sanitize: $(VENV)/.test
 	  || (cat $(SANITIZE).log; exit 1)
 	$(BIN)/cmake --build $(SANITIZE)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(CURDIR)/$(SANITIZE)/package \
+	  ASAN_OPTIONS=detect_leaks=0 OMP_WAIT_POLICY=passive PYTHONPATH=$(CURDIR)/$(SANITIZE)/package \
 	  $(BIN)/python -m pytest $(REACH) -m "not slow" -n 2 -q -p no:cacheprovider --hypothesis-profile=sanitized
 
 $(VENV)/.venv:

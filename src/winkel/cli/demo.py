@@ -24,11 +24,10 @@ def methods(seed: int) -> dict[str, Any]:
     """One estimator a map; all but the last give maps of two dimensions."""
     return {
         "MDE": MDE(random_state=seed),
-        "MDE, distances": MDE(preserve="distances", max_distances=200_000, random_state=seed),
-        "LVM": LVM(random_state=seed),
+        "LVM": LVM(levels=1, random_state=seed),
         "two-kernel LLE": AttractRepel(objective="lle", random_state=seed),
         "t-SNE": AttractRepel(objective="tsne", random_state=seed),
-        "KDS": KDS(random_state=seed),
+        "KDS": KDS(locality=0.1, random_state=seed),
         "TSM, 16 dimensions": TSM(16, random_state=seed),
     }
 

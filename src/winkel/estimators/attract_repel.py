@@ -153,6 +153,11 @@ class AttractRepel(GraphEmbedder):
         self._say_faithfulness(data)
         return self
 
+    @property
+    def accepts_graph(self) -> bool:
+        """With objective="umap"; others need the rows, or look for another number of neighbours."""
+        return self.objective == "umap"
+
     def transform(self, X: Any) -> FloatArray:
         """Positions of new rows among the fitted ones, which stay where they are."""
         check_is_fitted(self, "embedding_")

@@ -16,7 +16,6 @@ from ..embedding import Embedding
 from ..errors import DataWarning, InvalidInputError, InvalidParameterError
 from ..methods.kds import (
     BATCH_SIZE,
-    LOCALITY,
     Coder,
     Codes,
     Plan,
@@ -222,7 +221,7 @@ class KDS(CodedEmbedder):
         n_components: int = 2,
         *,
         n_atoms: int = 100,
-        locality: float = LOCALITY,
+        locality: float = 0.1,
         coder: str = "projected_gradient",
         training: str = "alternating",
         init: str | ArrayLike = "kmeans++",

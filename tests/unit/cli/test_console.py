@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winkel import MDE, __version__
+from winkel import __version__
 from winkel.cli import main
 from winkel.cli.console import Console, Outcome, printable
 from winkel.errors import DataWarning
@@ -40,12 +40,16 @@ def test_info_says_how_to_install_what_is_missing(capsys, monkeypatch):
 def test_demo_writes_its_picture(tmp_path, capsys, monkeypatch):
     from winkel.cli import demo
 
-    monkeypatch.setattr(demo, "methods", lambda seed: {"MDE": MDE(max_iter=20, random_state=seed)})
+    whole = demo.methods
+    monkeypatch.setattr(
+        demo, "methods", lambda seed: {name: m.set_params(max_iter=5) for name, m in whole(seed).items()}
+    )
     code, values = call_json(capsys, "demo", "-o", tmp_path / "demo")
     assert code == 0
     assert set(values["files"]) == {"picture", "page"}
     assert all(Path(path).stat().st_size > 10_000 for path in values["files"].values())
-    assert 0 < values["scores"]["MDE"]["trustworthiness"]["value"] <= 1
+    assert set(values["scores"]) == set(whole(0))
+    assert all(0 < scores["trustworthiness"]["value"] <= 1 for scores in values["scores"].values())
 
 
 def test_json_has_no_numbers_that_json_lacks(capsys):
