@@ -97,7 +97,10 @@ def cells(
         taken = times(runs, timing).values()
         row.append(f"{number(median(taken))} (min {number(min(taken))})" if taken else "–")
         row.append(ratio(runs, reference, timing))
-    row += [f"{median(run['quality'][q] for run in runs):.4g}" for q in qualities]
+    # A score that only some contestants have is left empty for the others.
+    for q in qualities:
+        values = [run["quality"][q] for run in runs if q in run["quality"]]
+        row.append(f"{median(values):.4g}" if values else "–")
     if data:
         row.append(f"{median(run['first_cpu_seconds'] / run['first_seconds'] for run in runs):.1f}")
         row.append(f"{max(run['rss_peak'] for run in runs) / 1e6:.0f}")
