@@ -18,6 +18,8 @@ from ..graph.given import function_distances
 from ..methods.mde import solve
 from ..methods.placement import Neighbors, landmarks, place_by_distances, place_by_neighbors
 from ..methods.recipes import (
+    CAUCHY_ITERATIONS,
+    ITERATIONS,
     MAX_DISTANCES,
     cauchy_stages,
     choose_penalties,
@@ -63,7 +65,8 @@ class MDE(GraphEmbedder):
     init : "quadratic" (spectral embedding of the graph; with preserve="distances" classical scaling), "random", or an
         array of positions.
     solver : "auto", "lbfgs", or "stochastic" (a tenth of the pairs at a time), as in `winkel.Problem.solve`.
-    max_iter, tol, memory : iterations at most; residual at which to stop; steps that L-BFGS remembers.
+    max_iter, tol, memory : iterations at most (None: 200 with repulsive="cauchy", else 300); residual at which to stop;
+        steps that L-BFGS remembers.
     keep_frames : how many iterates to keep on the way, in `embedding_.frames`.
 
     Attributes
@@ -98,7 +101,7 @@ class MDE(GraphEmbedder):
         anchors: tuple[ArrayLike, ArrayLike] | None = None,
         init: str | ArrayLike = "quadratic",
         solver: str = "auto",
-        max_iter: int = 300,
+        max_iter: int | None = None,
         tol: float = 1e-5,
         memory: int = 10,
         keep_frames: int = 0,
@@ -197,11 +200,12 @@ class MDE(GraphEmbedder):
         seed: int,
         stages: Sequence[tuple[float, float]] = (),
     ) -> Embedding:
+        usual = CAUCHY_ITERATIONS if stages else ITERATIONS
         return solve(
             problem,
             init=start,
             solver=self.solver,
-            max_iter=self.max_iter,
+            max_iter=usual if self.max_iter is None else self.max_iter,
             tol=self.tol,
             memory=self.memory,
             random_state=seed,
