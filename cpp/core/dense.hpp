@@ -101,7 +101,7 @@ WINKEL_CLONES void add_scaled(const T* __restrict c, const T* __restrict a0, con
 
 // One thread for work that is done sooner than a second thread would be woken.
 inline int worthwhile(int threads, int64_t operations) {
-  return operations < 2000000 ? 1 : threads;
+  return operations < 250000 ? 1 : threads;
 }
 
 }  // namespace dense
