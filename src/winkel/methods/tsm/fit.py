@@ -20,6 +20,7 @@ from .dense import DenseMatching, DenseUpdates
 from .extension import locally_linear_extension
 from .gram import outputs, warn_if_not_a_gram_matrix
 from .placement import own_places
+from .quasi_newton import QuasiNewton
 from .similarity import AngleHistogram, Similarities, angle_histogram, row_norms, similarities
 from .updates import Factors, FactorUpdates, Matching
 
@@ -121,8 +122,10 @@ def _solve(S: Similarities, rows: FloatArray, settings: Settings, work: Work) ->
     if settings.solver == "dense":
         solver: Any = DenseUpdates(settings.momentum)
         task: Any = DenseMatching(S.dense(), S.total)
-    else:
+    elif settings.solver == "factors":
         solver, task = FactorUpdates(settings.momentum, settings.tol), problem
+    else:
+        solver, task = QuasiNewton(tol=settings.tol), problem
     result = run(
         solver, task, start, max_iter=settings.max_iter, callbacks=work.callbacks, verbose=work.verbose
     )
@@ -168,7 +171,7 @@ def _check_memory(X: FloatArray, settings: Settings, work: Work) -> None:
         wide + square,
         work.limit,
         f"Similarity matching of {m} rows",
-        'Use n_landmarks, or solver="factors".' if square else "Use n_landmarks.",
+        'Use n_landmarks, or solver="quasi_newton".' if square else "Use n_landmarks.",
     )
 
 

@@ -43,12 +43,13 @@ class Factors:
 
 @dataclass(frozen=True)
 class Product:
-    """Z · V for the Z of some L, with δ, ‖Z‖², and the objective ‖L − Z‖² at that L."""
+    """Z · V for the Z of some L, with δ, ‖Z‖², the objective ‖L − Z‖² at that L and half its gradient times V."""
 
     ZV: Matrix
     delta: float
     square: float
     objective: float
+    slope: Matrix
 
 
 class Matching:
@@ -66,8 +67,7 @@ class Matching:
         """Z · V for the Z that eqs 20–22 give for L."""
         left, right, block = _padded(L.basis * L.values), _padded(L.basis), _padded(V)
         width = V.shape[1]
-        high, high_sum, high_square = _core.positive_product(left, right, block, self._n_jobs)
-        fit, plain, (low, low_square, own, own_square, gap) = self._S.product(
+        residual, (beyond, beyond_square, own, own_square, gap) = self._S.residual_product(
             left, right, block, self._n_jobs
         )
         with threadpool_limits(1, user_api="blas"):
@@ -76,14 +76,19 @@ class Matching:
             whole_square = float(np.sum((wide_left.T @ wide_left) * (wide_right.T @ wide_right)))
             whole_sum = float(wide_left.sum(axis=0) @ wide_right.sum(axis=0))
         # What min(0, L) sums up to where S is zero, and the δ that makes up for what is missing (eq 21).
-        below = whole_sum - high_sum - low
+        below = whole_sum - beyond - own
         delta = max(0.0, (self._total - below - self._sum) / self._zeros) if self._zeros else 0.0
-        ZV = LV - high[:, :width] + fit[:, :width] + delta * (V.sum(axis=0) - plain[:, :width])
-        square = whole_square - high_square - low_square
+        ZV, slope = LV - residual[:, :width], residual[:, :width]
+        if delta > 0.0:
+            others = V.sum(axis=0) - self._S.support_product(block, self._n_jobs)[:, :width]
+            ZV += delta * others
+            # δ falls where a negative L_ij rises: the mean of max(0, L) there has to be added where L < 0, and is where
+            # S = 0, nearly the same, for the few others have far larger terms.
+            slope = slope + (beyond / self._zeros - delta) * others
+        square = whole_square - beyond_square - own_square
         square += 2.0 * delta * below + self._zeros * delta**2 + self._square
-        beyond, beyond_square = high_sum - own, max(0.0, high_square - own_square)
         objective = gap + beyond_square - 2.0 * delta * beyond + self._zeros * delta**2
-        return Product(ZV, delta, square, objective)
+        return Product(ZV, delta, square, objective, slope)
 
     def objective(self, L: Factors) -> float:
         """‖L − Z‖² for the Z of L."""
@@ -125,7 +130,7 @@ class FactorUpdates:
         signs = np.append(np.ones(F.shape[1] - 1), -1.0)
         with threadpool_limits(1, user_api="blas"):
             Q, R = np.linalg.qr(F)
-            L = _best(Q, (R * signs) @ R.T, F.shape[1] - 1)
+            L = best_of_rank(Q, (R * signs) @ R.T, F.shape[1] - 1)
         return FactorState(0, L.basis, np.nan, np.nan, L.values, L.basis, L.values, 0.0)
 
     def step(self, problem: Matching, state: FactorState) -> FactorState:
@@ -140,7 +145,7 @@ class FactorUpdates:
             inner = (inner + inner.T) / 2.0
             axes, R = np.linalg.qr(np.concatenate([Q, found.ZV], axis=1))
             A, B = R[:, : Q.shape[1]], R[:, Q.shape[1] :]
-            new = _best(axes, A @ B.T + B @ A.T - A @ inner @ A.T, Q.shape[1])
+            new = best_of_rank(axes, A @ B.T + B @ A.T - A @ inner @ A.T, Q.shape[1])
             cross = new.basis.T @ Q
         objective = found.square - 2.0 * float(np.sum(np.diag(inner) * L.values)) + float(np.sum(L.values**2))
         objective = max(0.0, objective)
@@ -150,7 +155,7 @@ class FactorUpdates:
             state.iteration + 1,
             new.basis,
             objective,
-            _change(new.values, state.values, cross),
+            relative_change(new.values, state.values, cross),
             new.values,
             L.basis,
             L.values,
@@ -166,14 +171,14 @@ class FactorUpdates:
         )
 
 
-def _best(Q: Matrix, inner: Matrix, d: int) -> Factors:
+def best_of_rank(Q: Matrix, inner: Matrix, d: int) -> Factors:
     """The best approximation of rank d of Q · inner · Qᵀ, Q with orthonormal columns."""
     values, vectors = np.linalg.eigh((inner + inner.T) / 2.0)
     top = np.argsort(-np.abs(values), kind="stable")[:d]
     return Factors(np.ascontiguousarray(Q @ vectors[:, top]), values[top])
 
 
-def _change(new: Matrix, old: Matrix, cross: Matrix) -> float:
+def relative_change(new: Matrix, old: Matrix, cross: Matrix) -> float:
     """‖L − the one before‖ / ‖L‖, from the eigenvalues of both and the products of their bases."""
     size = float(np.sum(new**2))
     square = size + float(np.sum(old**2)) - 2.0 * float(np.sum(new[:, None] * old * cross**2))
