@@ -165,7 +165,7 @@ def _landmarks(nonzero: IntArray, settings: Settings, seed: int) -> IntArray:
 
 def _check_memory(X: FloatArray, settings: Settings, work: Work) -> None:
     m = len(X) if settings.n_landmarks is None else min(len(X), settings.n_landmarks)
-    wide = 4.0 * m * X.shape[1] + 130.0 * m * settings.n_components
+    wide = 4.0 * m * X.shape[1] + 260.0 * m * settings.n_components
     square = 48.0 * m * m if settings.solver == "dense" else 0.0
     check_memory(
         wide + square,
