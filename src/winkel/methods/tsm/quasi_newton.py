@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ...solvers.base import SolverState, Status
 from ...typing import FloatArray
-from .updates import Factors, FactorUpdates, Matching, best_of_rank, relative_change
+from .updates import Factors, Matching, best_of_rank, relative_change, start_factors
 
 Matrix = NDArray[np.float64]
 Tangent = tuple[Matrix, Matrix]
@@ -48,7 +48,8 @@ class QuasiNewton:
 
     A trial is taken when the objective falls enough, otherwise a shorter one is made. Going along a tangent vector means
     taking the best approximation of rank d. The latest step and gradient are projected to become vectors at the new place;
-    older ones, of which less depends, are only turned with the basis, which takes a quarter of the work.
+    older ones, of which less depends, are only turned with the basis, which takes a quarter of the work. The matrix
+    y_i·y_j − τ‖y_i‖‖y_j‖ of a map has at most one negative eigenvalue, so no L with more is visited.
     """
 
     memory: int = 5
@@ -58,8 +59,7 @@ class QuasiNewton:
 
     def init(self, problem: Matching, Y0: FloatArray) -> QuasiNewtonState:
         """The best approximation of rank d of the start L = Y0 · diag(1, …, 1, −1) · Y0ᵀ."""
-        start = FactorUpdates().init(problem, Y0)
-        L = Factors(np.asarray(start.Y, np.float64), start.values)
+        L = start_factors(Y0)
         with threadpool_limits(1, user_api="blas"):
             objective, gradient, delta = _evaluated(problem, L)
         return QuasiNewtonState(
@@ -118,7 +118,7 @@ def inner(a: Tangent, b: Tangent) -> float:
 
 
 def along(L: Factors, direction: Tangent, length: float) -> Factors:
-    """The best approximation of rank d of L + length · direction."""
+    """The best approximation of L + length · direction of rank d and with at most one negative eigenvalue."""
     M, U = _scaled(length, direction)
     d = len(L.values)
     axes, R = np.linalg.qr(U)
@@ -127,9 +127,9 @@ def along(L: Factors, direction: Tangent, length: float) -> Factors:
         # Columns of `axes` may not be orthogonal to the basis where U has less than full rank.
         axes, R = np.linalg.qr(np.concatenate([L.basis, U], axis=1))
         A, B = R[:, :d], R[:, d:]
-        return best_of_rank(axes, A @ (np.diag(L.values) + M) @ A.T + A @ B.T + B @ A.T, d)
+        return best_of_rank(axes, A @ (np.diag(L.values) + M) @ A.T + A @ B.T + B @ A.T, d, negatives=1)
     middle = np.block([[np.diag(L.values) + M, R.T], [R, np.zeros((d, d))]])
-    return best_of_rank(np.concatenate([L.basis, axes], axis=1), middle, d)
+    return best_of_rank(np.concatenate([L.basis, axes], axis=1), middle, d, negatives=1)
 
 
 def carried(vector: Tangent, old: Matrix, new: Matrix) -> Tangent:

@@ -1,8 +1,8 @@
 """The alternating updates on factors: memory goes with n·d and with the entries of S, never with n².
 
-Z differs from min(0, L) + δ only where S has entries, and min(0, L) = L − max(0, L), where L has rank d and max(0, L) is
-about as sparse as S. So a product with Z is one with low-rank factors, one with the positive part of L, whose entries are
-found by comparing rows in tiles, and one with S. All sums that δ and the objective need come of the same two passes.
+Z differs from L only where S has entries or L is positive, about as few pairs as S has, and by δ. So a product with Z is one
+with low-rank factors less one with that sparse difference, whose entries are found by comparing rows in tiles, each pair
+once. All sums that δ and the objective need come of the same pass.
 """
 
 from __future__ import annotations
@@ -126,11 +126,7 @@ class FactorUpdates:
 
     def init(self, problem: Matching, Y0: FloatArray) -> FactorState:
         """The best approximation of rank d of the start L = Y0 · diag(1, …, 1, −1) · Y0ᵀ."""
-        F = np.asarray(Y0, dtype=np.float64)
-        signs = np.append(np.ones(F.shape[1] - 1), -1.0)
-        with threadpool_limits(1, user_api="blas"):
-            Q, R = np.linalg.qr(F)
-            L = best_of_rank(Q, (R * signs) @ R.T, F.shape[1] - 1)
+        L = start_factors(Y0)
         return FactorState(0, L.basis, np.nan, np.nan, L.values, L.basis, L.values, 0.0)
 
     def step(self, problem: Matching, state: FactorState) -> FactorState:
@@ -171,10 +167,23 @@ class FactorUpdates:
         )
 
 
-def best_of_rank(Q: Matrix, inner: Matrix, d: int) -> Factors:
-    """The best approximation of rank d of Q · inner · Qᵀ, Q with orthonormal columns."""
+def start_factors(Y0: FloatArray) -> Factors:
+    """The best approximation of Y0 · diag(1, …, 1, −1) · Y0ᵀ of a rank lower by one than its columns."""
+    F = np.asarray(Y0, dtype=np.float64)
+    signs = np.append(np.ones(F.shape[1] - 1), -1.0)
+    with threadpool_limits(1, user_api="blas"):
+        Q, R = np.linalg.qr(F)
+        return best_of_rank(Q, (R * signs) @ R.T, F.shape[1] - 1)
+
+
+def best_of_rank(Q: Matrix, inner: Matrix, d: int, negatives: int | None = None) -> Factors:
+    """The best approximation of Q · inner · Qᵀ of rank d, with at most so many negative eigenvalues; Q is orthonormal."""
     values, vectors = np.linalg.eigh((inner + inner.T) / 2.0)
-    top = np.argsort(-np.abs(values), kind="stable")[:d]
+    size = np.abs(values)
+    if negatives is not None:
+        size[negatives:][values[negatives:] < 0] = 0.0  # eigenvalues ascend: the most negative come first
+        values = np.where(size > 0, values, 0.0)
+    top = np.argsort(-size, kind="stable")[:d]
     return Factors(np.ascontiguousarray(Q @ vectors[:, top]), values[top])
 
 
