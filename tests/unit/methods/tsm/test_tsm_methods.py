@@ -97,6 +97,38 @@ def test_quasi_newton_stops_where_nothing_is_left_to_gain(task):
     assert found.state.residual <= 0.01
 
 
+def test_quasi_newton_goes_on_from_a_checkpoint(task, tmp_path):
+    S, rows = task
+    start, path = svd_start(rows, 5, 0.92), tmp_path / "run"
+    whole = run(QuasiNewton(), Matching(S), start, max_iter=12).state
+    run(QuasiNewton(), Matching(S), start, max_iter=7, checkpoint=path)
+    resumed = run(QuasiNewton(), Matching(S), start, max_iter=12, checkpoint=path, resume=True).state
+    assert resumed.iteration == 12
+    assert (resumed.Y.tobytes(), resumed.values.tobytes()) == (whole.Y.tobytes(), whole.values.tobytes())
+
+
+@pytest.mark.parametrize(
+    ("values", "binds", "near"), [([-4, 2, 1, 1], False, 1e-6), ([-16, 4, 3, 2], True, 1e-2)]
+)
+def test_the_slope_of_the_objective_against_differences(values, binds, near):
+    # The sum constraint binds where L is very negative; then δ changes with L, which is told nearly, not exactly.
+    S, _ = similarities(cloud(150, m=4), 0.5)
+    ones = np.ones((S.n, 1)) + 0.3 * rng(1).normal(size=(S.n, 1))
+    Q = np.linalg.qr(np.concatenate([ones, rng(2).normal(size=(S.n, 3))], axis=1))[0]
+    values = S.n * np.array(values, dtype=float)
+    dense = DenseMatching(S.dense(), S.total)
+    L = (Q * values) @ Q.T
+    found = Matching(S).product(Factors(Q, values), Q)
+    assert (found.delta > 0) == binds
+    assert (L[S.dense() == 0] > 0).any()
+    for seed in range(3):
+        W = rng(10 + seed).normal(size=Q.shape)
+        change = W @ Q.T + Q @ W.T
+        rise = (dense.objective(L + 1e-6 * change) - dense.objective(L - 1e-6 * change)) / 2e-6
+        scale = 4 * np.linalg.norm(found.slope) * np.linalg.norm(W)
+        assert abs(4 * np.sum(found.slope * W) - rise) <= near * scale
+
+
 def test_tangent_vectors_against_matrices():
     n, d = 40, 3
     draw = rng(4)
