@@ -39,10 +39,12 @@ questions = wk.datasets.load_analogies()
 asked = {str(word).lower() for word in questions.X.ravel()}
 first = np.array([str(word) in asked for word in words.ids])
 order = np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)])[:3000]
+# These vectors have a large part in common, which says nothing about a word and makes all of them similar.
 vectors, names = words.X[order].astype(np.float32), words.ids[order]
+vectors -= vectors.mean(axis=0)
 kinds = np.where(questions.extras["semantic"], "semantic", "syntactic")
 # So few words have few similar ones each: a lower threshold gives every word more of them than there are dimensions.
-by_angle = wk.TSM(32, sparsity=0.8, max_iter=80, random_state=0).fit_transform(vectors)
+by_angle = wk.TSM(32, sparsity=0.98, max_iter=80, random_state=0).fit_transform(vectors)
 for name, Y in (("TSM", by_angle), ("SVD", svd_map(vectors, 32))):
     found = complete_analogies(Y, names, questions.X, categories=kinds)
     rates = ", ".join(f"{kind} {score.value:.0%}" for kind, score in found.by_category.items())

@@ -1,6 +1,5 @@
-#include "core/products.hpp"
-
 #include "bindings.hpp"
+#include "core/matching.hpp"
 #include "rows.hpp"
 
 namespace winkel {
@@ -58,45 +57,52 @@ std::pair<LowRank, VectorBlock> operands(const Mat<const float>& left, const Mat
           {v.data(), static_cast<int64_t>(v.shape(1))}};
 }
 
-std::tuple<Out2<double>, double, double> positive_product(Mat<const float> left, Mat<const float> right,
-                                                          Mat<const float> v, int threads) {
-  const auto [low, block] = operands(left, right, v);
-  require(threads >= 1, "threads must be at least 1");
-  auto [array, out] = new_array<Out2<double>, double>({v.shape(0), v.shape(1)});
-  PositiveSums sums;
-  {
-    nb::gil_scoped_release release;
-    sums = positive_part(low, block, threads, out);
-  }
-  return {array, sums.sum, sums.square};
-}
-
-// A symmetric CSR matrix of similarities, checked once and then used many times.
+// A symmetric matrix of similarities, checked and cut into blocks once and then used many times.
 struct SimilarMatrix {
-  SimilarMatrix(Vec<const int64_t> ptr, Vec<const int32_t> cols, Vec<const float> vals)
-      : indptr(ptr), indices(cols), values(vals) {
-    require(rows_in(ptr) >= 1, "not a CSR matrix");
-    sparse_rows<float>(ptr, cols, vals, rows_in(ptr) - 1);
+  SimilarMatrix(Vec<const int64_t> indptr, Vec<const int32_t> indices, Vec<const float> values)
+      : blocks(checked(indptr, indices, values)) {}
+
+  static SimilarBlocks checked(const Vec<const int64_t>& indptr, const Vec<const int32_t>& indices,
+                               const Vec<const float>& values) {
+    require(rows_in(indptr) >= 1, "not a CSR matrix");
+    const int64_t n = rows_in(indptr) - 1;
+    sparse_rows<float>(indptr, indices, values, n);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t e = indptr.data()[i] + 1; e < indptr.data()[i + 1]; ++e)
+        require(indices.data()[e - 1] < indices.data()[e], "columns must ascend in every row");
+    }
+    nb::gil_scoped_release release;
+    return {indptr.data(), indices.data(), values.data(), n};
   }
 
-  std::tuple<Out2<double>, Out2<double>, Out1<double>> product(Mat<const float> left, Mat<const float> right,
-                                                               Mat<const float> v, int threads) const {
+  std::tuple<Out2<double>, Out1<double>> residual_product(Mat<const float> left, Mat<const float> right,
+                                                          Mat<const float> v, int threads) const {
     const auto [low, block] = operands(left, right, v);
     require(threads >= 1, "threads must be at least 1");
-    require(rows_in(indptr) == low.n + 1, "left must have a row for each row of the matrix");
-    auto [fit, pf] = new_array<Out2<double>, double>({v.shape(0), v.shape(1)});
-    auto [plain, pp] = new_array<Out2<double>, double>({v.shape(0), v.shape(1)});
-    auto [sums, ps] = new_array<Out1<double>, double>({5});
+    require(low.n == blocks.n(), "left must have a row for each row of the matrix");
+    auto [array, out] = new_array<Out2<double>, double>({v.shape(0), v.shape(1)});
+    auto [totals, pt] = new_array<Out1<double>, double>({5});
+    MatchingSums sums;
     {
       nb::gil_scoped_release release;
-      similar_part({indptr.data(), indices.data(), values.data()}, low, block, threads, pf, pp, ps);
+      sums = blocks.residual_product(low, block, threads, out);
     }
-    return {fit, plain, sums};
+    const double each[] = {sums.beyond, sums.beyond_square, sums.own, sums.own_square, sums.gap};
+    std::copy(each, each + 5, pt);
+    return {array, totals};
   }
 
-  Vec<const int64_t> indptr;
-  Vec<const int32_t> indices;
-  Vec<const float> values;
+  Out2<double> support_product(Mat<const float> v, int threads) const {
+    require(rows_in(v) == blocks.n() && v.shape(1) % kProductLanes == 0,
+            "v must have a row for each row of the matrix, and a multiple of 8 columns");
+    require(threads >= 1, "threads must be at least 1");
+    auto [array, out] = new_array<Out2<double>, double>({v.shape(0), v.shape(1)});
+    nb::gil_scoped_release release;
+    blocks.support_product({v.data(), static_cast<int64_t>(v.shape(1))}, threads, out);
+    return array;
+  }
+
+  SimilarBlocks blocks;
 };
 
 }  // namespace
@@ -108,17 +114,18 @@ void bind_products(nb::module_& m) {
         "cosine of each; with more than max_pairs the search stops and no pairs are given.");
   m.def("similarity_rows", &rows_of_pairs, nb::arg("i"), nb::arg("j"), nb::arg("cosine"), nb::arg("norm"),
         nb::arg("tau"), "indptr, indices and values of the symmetric matrix r_i r_j (cosine - tau).");
-  m.def("positive_product", &positive_product, nb::arg("left"), nb::arg("right"), nb::arg("v"),
-        nb::arg("threads"),
-        "max(0, L) v for L = left right^T, which is symmetric, with the sums of max(0, L) and its square.");
-  nb::class_<SimilarMatrix>(m, "SimilarMatrix", "A symmetric CSR matrix S of similarities.")
+  nb::class_<SimilarMatrix>(
+      m, "SimilarMatrix", "A symmetric matrix S of similarities, from compressed rows of ascending columns.")
       .def(nb::init<Vec<const int64_t>, Vec<const int32_t>, Vec<const float>>(), nb::arg("indptr"),
            nb::arg("indices"), nb::arg("values"))
-      .def("product", &SimilarMatrix::product, nb::arg("left"), nb::arg("right"), nb::arg("v"),
-           nb::arg("threads"),
-           "Over the pairs of S, for L = left right^T: sums of (S - min(0, L)) v_j and of v_j a row, and "
-           "totals "
-           "of min(0, L), its square, max(0, L), its square, and (S - L)^2.");
+      .def("residual_product", &SimilarMatrix::residual_product, nb::arg("left"), nb::arg("right"),
+           nb::arg("v"), nb::arg("threads"),
+           "(L - Z) v for L = left right^T, which is symmetric, and Z = S where that is not zero, min(0, L) "
+           "elsewhere; and the sums of max(0, L) and its square where S is zero, of L, its square and (S - "
+           "L)^2 "
+           "where it is not.")
+      .def("support_product", &SimilarMatrix::support_product, nb::arg("v"), nb::arg("threads"),
+           "The sum of v_j over the entries of S in each row.");
 }
 
 }  // namespace winkel

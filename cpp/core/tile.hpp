@@ -91,23 +91,27 @@ namespace tile_v4 {
 
 using TileKernel = int (*)(MetricKind, const Tile&, Hit*);
 using DistanceKernel = void (*)(MetricKind, const Tile&, float*);
+using ProductKernel = void (*)(const Tile&, float*, uint64_t*);
 
 struct NamedKernel {
   const char* name;
   TileKernel kernel;
   DistanceKernel distances;
+  ProductKernel products;
 };
 
 // The kernels that this processor can run, the fastest last.
 inline std::vector<NamedKernel> tile_kernels() {
-  std::vector<NamedKernel> kernels = {{"base", tile_base::tile_hits_of, tile_base::tile_distances_of}};
+  std::vector<NamedKernel> kernels = {
+      {"base", tile_base::tile_hits_of, tile_base::tile_distances_of, tile_base::tile_products_of}};
 #if defined(WINKEL_TILE_X86)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    kernels.push_back({"avx2", tile_v3::tile_hits_of, tile_v3::tile_distances_of});
+    kernels.push_back({"avx2", tile_v3::tile_hits_of, tile_v3::tile_distances_of, tile_v3::tile_products_of});
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
-    kernels.push_back({"avx512", tile_v4::tile_hits_of, tile_v4::tile_distances_of});
+    kernels.push_back(
+        {"avx512", tile_v4::tile_hits_of, tile_v4::tile_distances_of, tile_v4::tile_products_of});
 #endif
   return kernels;
 }
@@ -122,9 +126,15 @@ inline std::atomic<DistanceKernel>& distance_kernel_in_use() {
   return kernel;
 }
 
+inline std::atomic<ProductKernel>& product_kernel_in_use() {
+  static std::atomic<ProductKernel> kernel{tile_kernels().back().products};
+  return kernel;
+}
+
 inline void use_tile_kernel(const NamedKernel& named) {
   tile_kernel_in_use().store(named.kernel);
   distance_kernel_in_use().store(named.distances);
+  product_kernel_in_use().store(named.products);
 }
 
 inline int tile_hits(MetricKind metric, const Tile& tile, Hit* hits) {
@@ -134,6 +144,12 @@ inline int tile_hits(MetricKind metric, const Tile& tile, Hit* hits) {
 // All distances of a tile, 48 for each of its 8 rows.
 inline void tile_distances(MetricKind metric, const Tile& tile, float* out) {
   distance_kernel_in_use().load(std::memory_order_relaxed)(metric, tile, out);
+}
+
+// All inner products of a tile, 48 for each of its 8 rows, and the bits of the positive ones of each row,
+// which are to be ignored beyond n_cols.
+inline void tile_products(const Tile& tile, float* out, uint64_t* positive) {
+  product_kernel_in_use().load(std::memory_order_relaxed)(tile, out, positive);
 }
 
 }  // namespace winkel

@@ -113,6 +113,28 @@ WINKEL_TARGET void tile_distances(const Tile& t, float* out) {
   }
 }
 
+// Inner products of all pairs of the tile, and for each row the bits of the columns whose product is
+// positive.
+WINKEL_TARGET inline void tile_products_of(const Tile& t, float* out, uint64_t* positive) {
+  for (int r0 = 0; r0 < kTileRows && r0 < t.n_rows; r0 += WINKEL_ROWS) {
+    for (int r = 0; r < WINKEL_ROWS; ++r) positive[r0 + r] = 0;
+    for (int c0 = 0; c0 < kTileCols && c0 < t.n_cols; c0 += kWidth) {
+      V acc[WINKEL_ROWS][kVectors] = {};
+      fold_pass<SquaredEuclidean>(t, r0, c0, acc);
+#pragma GCC unroll 8
+      for (int r = 0; r < WINKEL_ROWS; ++r) {
+#pragma GCC unroll 3
+        for (int v = 0; v < kVectors; ++v) {
+          const int c = c0 + v * WINKEL_LANES;
+          *reinterpret_cast<VLoad*>(out + (r0 + r) * kTileCols + c) = acc[r][v];
+          const unsigned low = WINKEL_MASK(acc[r][v], V{});
+          positive[r0 + r] |= static_cast<uint64_t>(~low & ((1u << WINKEL_LANES) - 1u)) << c;
+        }
+      }
+    }
+  }
+}
+
 WINKEL_TARGET inline int tile_hits_of(MetricKind metric, const Tile& t, Hit* hits) {
   switch (metric) {
     case MetricKind::manhattan:

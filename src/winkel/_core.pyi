@@ -953,22 +953,10 @@ def similarity_rows(
     indptr, indices and values of the symmetric matrix r_i r_j (cosine - tau).
     """
 
-def positive_product(
-    left: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    right: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    v: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    threads: int,
-) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")], float, float]:
-    """
-    max(0, L) v for L = left right^T, which is symmetric, with the sums of max(0, L) and its square.
-    """
-
 class SimilarMatrix:
-    """A symmetric CSR matrix S of similarities."""
+    """
+    A symmetric matrix S of similarities, from compressed rows of ascending columns.
+    """
 
     def __init__(
         self,
@@ -980,7 +968,7 @@ class SimilarMatrix:
             NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
     ) -> None: ...
-    def product(
+    def residual_product(
         self,
         left: Annotated[
             NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
@@ -994,12 +982,20 @@ class SimilarMatrix:
         threads: int,
     ) -> tuple[
         Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
-        Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
         Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
     ]:
         """
-        Over the pairs of S, for L = left right^T: sums of (S - min(0, L)) v_j and of v_j a row, and totals of min(0, L), its square, max(0, L), its square, and (S - L)^2.
+        (L - Z) v for L = left right^T, which is symmetric, and Z = S where that is not zero, min(0, L) elsewhere; and the sums of max(0, L) and its square where S is zero, of L, its square and (S - L)^2 where it is not.
         """
+
+    def support_product(
+        self,
+        v: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        threads: int,
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
+        """The sum of v_j over the entries of S in each row."""
 
 class FieldRules:
     """When a box of points may stand for its points."""

@@ -44,8 +44,8 @@ def test_digits(d, deviation, index, error, linear):
 
 
 def test_histogram_of_angles_keeps_most_nearest_neighbours():
-    with pytest.warns(DataWarning, match="n_components above 2"):
-        wk.TSM(2, sparsity=0.9, max_iter=5, random_state=0).fit(DIGITS)
+    with pytest.warns(DataWarning, match="n_components above 3"):
+        wk.TSM(3, max_iter=20, random_state=0).fit(DIGITS)
     shown = wk.TSM(sparsity=0.99, random_state=0).angle_histogram(DIGITS)
     assert shown.kept > 0.9
     assert np.isclose(shown.threshold, 0.931, atol=1e-3)

@@ -19,7 +19,7 @@ from ..typing import FloatArray, IntArray, RandomState
 from .base import Embedder
 from .tsm_choice import TradeOff, trade_off
 
-_SOLVERS, _PLACEMENTS = ("factors", "dense"), ("local", "relu")
+_SOLVERS, _PLACEMENTS = ("quasi_newton", "factors", "dense"), ("local", "relu")
 
 
 class TSM(Embedder):
@@ -36,10 +36,12 @@ class TSM(Embedder):
         `sparsity` of pairs is not similar.
     n_landmarks : fit so many rows drawn at random, and extend the map to the others by locally linear weights; None
         matches all rows, which is more faithful. Time goes with the square of the rows that are matched.
-    momentum, max_iter : of the alternating updates; momentum=0 makes every update better than the last, slowly.
+    max_iter : passes over all pairs of rows.
     tol : stop when an update changes the matrix by no more than this part of it; 0 makes all updates.
-    solver : "factors" (no n × n matrix is held), or "dense", the equations of the paper on n × n matrices, for reference
-        on small data.
+    solver : "quasi_newton" (L-BFGS on matrices of rank d; never worse from one pass to the next), "factors" (the paper's
+        alternating updates, without an n × n matrix), or "dense", the equations of the paper on n × n matrices, for
+        reference on small data.
+    momentum : of the alternating updates ("factors" and "dense"); 0 makes every update better than the last, slowly.
     placement : how `transform` places new rows: "local" (as a weighted sum of near rows), or "relu" (so that similarities
         with fitted rows come out as they are in the data).
     regularization : of the locally linear weights.
@@ -69,7 +71,7 @@ class TSM(Embedder):
         momentum: float = 0.9,
         max_iter: int = 250,
         tol: float = 0.0,
-        solver: str = "factors",
+        solver: str = "quasi_newton",
         placement: str = "local",
         regularization: float = 1e-4,
         random_state: RandomState = None,

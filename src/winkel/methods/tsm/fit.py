@@ -20,6 +20,7 @@ from .dense import DenseMatching, DenseUpdates
 from .extension import locally_linear_extension
 from .gram import outputs, warn_if_not_a_gram_matrix
 from .placement import own_places
+from .quasi_newton import QuasiNewton
 from .similarity import AngleHistogram, Similarities, angle_histogram, row_norms, similarities
 from .updates import Factors, FactorUpdates, Matching
 
@@ -121,8 +122,10 @@ def _solve(S: Similarities, rows: FloatArray, settings: Settings, work: Work) ->
     if settings.solver == "dense":
         solver: Any = DenseUpdates(settings.momentum)
         task: Any = DenseMatching(S.dense(), S.total)
-    else:
+    elif settings.solver == "factors":
         solver, task = FactorUpdates(settings.momentum, settings.tol), problem
+    else:
+        solver, task = QuasiNewton(tol=settings.tol), problem
     result = run(
         solver, task, start, max_iter=settings.max_iter, callbacks=work.callbacks, verbose=work.verbose
     )
@@ -162,13 +165,13 @@ def _landmarks(nonzero: IntArray, settings: Settings, seed: int) -> IntArray:
 
 def _check_memory(X: FloatArray, settings: Settings, work: Work) -> None:
     m = len(X) if settings.n_landmarks is None else min(len(X), settings.n_landmarks)
-    wide = 4.0 * m * X.shape[1] + 130.0 * m * settings.n_components
+    wide = 4.0 * m * X.shape[1] + 260.0 * m * settings.n_components
     square = 48.0 * m * m if settings.solver == "dense" else 0.0
     check_memory(
         wide + square,
         work.limit,
         f"Similarity matching of {m} rows",
-        'Use n_landmarks, or solver="factors".' if square else "Use n_landmarks.",
+        'Use n_landmarks, or solver="quasi_newton".' if square else "Use n_landmarks.",
     )
 
 

@@ -1,8 +1,8 @@
 """The alternating updates on factors: memory goes with n·d and with the entries of S, never with n².
 
-Z differs from min(0, L) + δ only where S has entries, and min(0, L) = L − max(0, L), where L has rank d and max(0, L) is
-about as sparse as S. So a product with Z is one with low-rank factors, one with the positive part of L, whose entries are
-found by comparing rows in tiles, and one with S. All sums that δ and the objective need come of the same two passes.
+Z differs from L only where S has entries or L is positive, about as few pairs as S has, and by δ. So a product with Z is one
+with low-rank factors less one with that sparse difference, whose entries are found by comparing rows in tiles, each pair
+once. All sums that δ and the objective need come of the same pass.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ class Factors:
 
 @dataclass(frozen=True)
 class Product:
-    """Z · V for the Z of some L, with δ, ‖Z‖², and the objective ‖L − Z‖² at that L."""
+    """Z · V for the Z of some L, with δ, ‖Z‖², the objective ‖L − Z‖² at that L and half its gradient times V."""
 
     ZV: Matrix
     delta: float
     square: float
     objective: float
+    slope: Matrix
 
 
 class Matching:
@@ -66,8 +67,7 @@ class Matching:
         """Z · V for the Z that eqs 20–22 give for L."""
         left, right, block = _padded(L.basis * L.values), _padded(L.basis), _padded(V)
         width = V.shape[1]
-        high, high_sum, high_square = _core.positive_product(left, right, block, self._n_jobs)
-        fit, plain, (low, low_square, own, own_square, gap) = self._S.product(
+        residual, (beyond, beyond_square, own, own_square, gap) = self._S.residual_product(
             left, right, block, self._n_jobs
         )
         with threadpool_limits(1, user_api="blas"):
@@ -76,14 +76,19 @@ class Matching:
             whole_square = float(np.sum((wide_left.T @ wide_left) * (wide_right.T @ wide_right)))
             whole_sum = float(wide_left.sum(axis=0) @ wide_right.sum(axis=0))
         # What min(0, L) sums up to where S is zero, and the δ that makes up for what is missing (eq 21).
-        below = whole_sum - high_sum - low
+        below = whole_sum - beyond - own
         delta = max(0.0, (self._total - below - self._sum) / self._zeros) if self._zeros else 0.0
-        ZV = LV - high[:, :width] + fit[:, :width] + delta * (V.sum(axis=0) - plain[:, :width])
-        square = whole_square - high_square - low_square
+        ZV, slope = LV - residual[:, :width], residual[:, :width]
+        if delta > 0.0:
+            others = V.sum(axis=0) - self._S.support_product(block, self._n_jobs)[:, :width]
+            ZV += delta * others
+            # δ falls where a negative L_ij rises: the mean of max(0, L) there has to be added where L < 0, and is where
+            # S = 0, nearly the same, for the few others have far larger terms.
+            slope = slope + (beyond / self._zeros - delta) * others
+        square = whole_square - beyond_square - own_square
         square += 2.0 * delta * below + self._zeros * delta**2 + self._square
-        beyond, beyond_square = high_sum - own, max(0.0, high_square - own_square)
         objective = gap + beyond_square - 2.0 * delta * beyond + self._zeros * delta**2
-        return Product(ZV, delta, square, objective)
+        return Product(ZV, delta, square, objective, slope)
 
     def objective(self, L: Factors) -> float:
         """‖L − Z‖² for the Z of L."""
@@ -121,11 +126,7 @@ class FactorUpdates:
 
     def init(self, problem: Matching, Y0: FloatArray) -> FactorState:
         """The best approximation of rank d of the start L = Y0 · diag(1, …, 1, −1) · Y0ᵀ."""
-        F = np.asarray(Y0, dtype=np.float64)
-        signs = np.append(np.ones(F.shape[1] - 1), -1.0)
-        with threadpool_limits(1, user_api="blas"):
-            Q, R = np.linalg.qr(F)
-            L = _best(Q, (R * signs) @ R.T, F.shape[1] - 1)
+        L = start_factors(Y0)
         return FactorState(0, L.basis, np.nan, np.nan, L.values, L.basis, L.values, 0.0)
 
     def step(self, problem: Matching, state: FactorState) -> FactorState:
@@ -140,7 +141,7 @@ class FactorUpdates:
             inner = (inner + inner.T) / 2.0
             axes, R = np.linalg.qr(np.concatenate([Q, found.ZV], axis=1))
             A, B = R[:, : Q.shape[1]], R[:, Q.shape[1] :]
-            new = _best(axes, A @ B.T + B @ A.T - A @ inner @ A.T, Q.shape[1])
+            new = best_of_rank(axes, A @ B.T + B @ A.T - A @ inner @ A.T, Q.shape[1])
             cross = new.basis.T @ Q
         objective = found.square - 2.0 * float(np.sum(np.diag(inner) * L.values)) + float(np.sum(L.values**2))
         objective = max(0.0, objective)
@@ -150,7 +151,7 @@ class FactorUpdates:
             state.iteration + 1,
             new.basis,
             objective,
-            _change(new.values, state.values, cross),
+            relative_change(new.values, state.values, cross),
             new.values,
             L.basis,
             L.values,
@@ -166,14 +167,27 @@ class FactorUpdates:
         )
 
 
-def _best(Q: Matrix, inner: Matrix, d: int) -> Factors:
-    """The best approximation of rank d of Q · inner · Qᵀ, Q with orthonormal columns."""
+def start_factors(Y0: FloatArray) -> Factors:
+    """The best approximation of Y0 · diag(1, …, 1, −1) · Y0ᵀ of a rank lower by one than its columns."""
+    F = np.asarray(Y0, dtype=np.float64)
+    signs = np.append(np.ones(F.shape[1] - 1), -1.0)
+    with threadpool_limits(1, user_api="blas"):
+        Q, R = np.linalg.qr(F)
+        return best_of_rank(Q, (R * signs) @ R.T, F.shape[1] - 1)
+
+
+def best_of_rank(Q: Matrix, inner: Matrix, d: int, negatives: int | None = None) -> Factors:
+    """The best approximation of Q · inner · Qᵀ of rank d, with at most so many negative eigenvalues; Q is orthonormal."""
     values, vectors = np.linalg.eigh((inner + inner.T) / 2.0)
-    top = np.argsort(-np.abs(values), kind="stable")[:d]
+    size = np.abs(values)
+    if negatives is not None:
+        size[negatives:][values[negatives:] < 0] = 0.0  # eigenvalues ascend: the most negative come first
+        values = np.where(size > 0, values, 0.0)
+    top = np.argsort(-size, kind="stable")[:d]
     return Factors(np.ascontiguousarray(Q @ vectors[:, top]), values[top])
 
 
-def _change(new: Matrix, old: Matrix, cross: Matrix) -> float:
+def relative_change(new: Matrix, old: Matrix, cross: Matrix) -> float:
     """‖L − the one before‖ / ‖L‖, from the eigenvalues of both and the products of their bases."""
     size = float(np.sum(new**2))
     square = size + float(np.sum(old**2)) - 2.0 * float(np.sum(new[:, None] * old * cross**2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from winkel import _core
 from winkel.errors import DataWarning, InvalidParameterError, MemoryLimitError
@@ -165,22 +166,59 @@ def test_the_sum_constraint_is_met_where_it_binds():
 
 
 def test_threads_change_no_byte_of_a_product():
-    S, _ = quietly(cloud(1000), 0.6)
+    S, _ = quietly(cloud(2700), 0.6)  # above the size below which one thread works alone
     basis, _ = np.linalg.qr(rng(1).normal(size=(S.n, 5)))
-    L = Factors(basis, np.array([5.0, 4, -3, 2, 1]))
+    L = Factors(basis, np.array([5.0, 4, -3, 2, -100]) * S.n)
     one = Matching(S, 1).product(L, basis)
+    assert one.delta > 0  # so that the sums over the entries of S take part
     for jobs in (2, 3, 7):
         more = Matching(S, jobs).product(L, basis)
         assert more.ZV.tobytes() == one.ZV.tobytes()
         assert (more.delta, more.square, more.objective) == (one.delta, one.square, one.objective)
 
 
+@pytest.fixture
+def use_tile_kernel():
+    yield _core.use_tile_kernel
+    _core.use_tile_kernel(_core.tile_kernels()[-1])
+
+
+@pytest.mark.parametrize("kernel", _core.tile_kernels())
+@pytest.mark.parametrize("n", [1, 7, 48, 391, 800])
+def test_residual_product_of_every_kernel(kernel, n, use_tile_kernel):
+    use_tile_kernel(kernel)
+    draw = rng(n)
+    factor = draw.normal(size=(n, 8)).astype(np.float32)
+    signs = np.array([1, -1, 1, 1, -1, 1, 1, -1], np.float32)
+    V = draw.normal(size=(n, 24)).astype(np.float32)
+    dense = np.where(draw.random((n, n)) < 0.05, draw.random((n, n)), 0).astype(np.float32)
+    dense = np.triu(dense) + np.triu(dense, 1).T
+    S = sp.csr_matrix(dense)
+    core = _core.SimilarMatrix(S.indptr.astype(np.int64), S.indices.astype(np.int32), S.data)
+    found, sums = core.residual_product(factor * signs, factor, V, 1)
+    L = (factor.astype(float) * signs) @ factor.T
+    apart = np.where(dense > 0, L - dense, np.maximum(0, L))
+    beyond, own = np.maximum(0, L)[dense == 0], L[dense > 0]
+    wanted = [beyond.sum(), (beyond**2).sum(), own.sum(), (own**2).sum(), (apart[dense > 0] ** 2).sum()]
+    np.testing.assert_allclose(found, apart @ V, rtol=1e-4, atol=1e-4 * n**0.5)
+    np.testing.assert_allclose(sums, wanted, rtol=1e-4, atol=1e-4)
+    support = core.support_product(V, 1)
+    np.testing.assert_allclose(support, (dense > 0) @ V.astype(float), rtol=1e-5, atol=1e-5)
+
+
 def test_misuse_of_the_core_is_refused():
     x = np.ones((4, 8), dtype=np.float32)
+    S = _core.SimilarMatrix(np.arange(5), np.arange(4, dtype=np.int32), np.ones(4, np.float32))
     with pytest.raises(ValueError, match="multiple of 8"):
-        _core.positive_product(x[:, :5].copy(), x[:, :5].copy(), x, 1)
+        S.residual_product(x[:, :5].copy(), x[:, :5].copy(), x, 1)
     with pytest.raises(ValueError, match="same rows"):
-        _core.positive_product(x, x[:3].copy(), x, 1)
+        S.residual_product(x, x[:3].copy(), x, 1)
+    with pytest.raises(ValueError, match="a row for each row"):
+        S.residual_product(x[:3].copy(), x[:3].copy(), x[:3].copy(), 1)
+    with pytest.raises(ValueError, match="a row for each row"):
+        S.support_product(x[:3].copy(), 1)
+    with pytest.raises(ValueError, match="ascend"):
+        _core.SimilarMatrix(np.array([0, 2, 2]), np.array([1, 0], np.int32), np.ones(2, np.float32))
     with pytest.raises(ValueError, match="i < j < n"):
         _core.similarity_rows(
             np.array([1], np.int32), np.array([4], np.int32), np.ones(1, np.float32), np.ones(3), 0.5

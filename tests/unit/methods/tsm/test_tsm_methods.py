@@ -14,6 +14,7 @@ from winkel.methods.tsm.dense import DenseMatching, DenseUpdates
 from winkel.methods.tsm.fit import svd_start
 from winkel.methods.tsm.gram import outputs, warn_if_not_a_gram_matrix
 from winkel.methods.tsm.placement import own_places
+from winkel.methods.tsm.quasi_newton import QuasiNewton, along, carried, inner
 from winkel.methods.tsm.similarity import similarities
 from winkel.methods.tsm.updates import Factors, FactorUpdates, Matching
 from winkel.methods.tsm.weights import local_weights
@@ -67,6 +68,104 @@ def test_factors_reach_the_dense_objective(task, d, momentum):
     assert objective(S, lean) <= 1.01 * dense.objective
 
 
+@pytest.mark.parametrize("d", [1, 4, 8])
+def test_quasi_newton_never_rises_and_needs_fewer_passes_than_the_dense_updates(task, d):
+    S, rows = task
+    start = svd_start(rows, d, 0.92)
+    dense = run(DenseUpdates(0.9), DenseMatching(S.dense(), S.total), start, max_iter=60).state
+    found = run(QuasiNewton(), Matching(S), start, max_iter=30)
+    assert (np.diff(found.history.objective) <= 0).all()
+    assert objective(S, found.state) == pytest.approx(found.state.objective, rel=1e-6)
+    assert found.state.objective <= 1.01 * dense.objective
+    assert (found.state.values < 0).sum() <= 1
+
+
+def test_the_first_step_of_quasi_newton_is_an_alternating_update(task):
+    S, rows = task
+    start = svd_start(rows, 6, 0.92)
+    plain = run(FactorUpdates(0.0), Matching(S), start, max_iter=1).state
+    quick = run(QuasiNewton(), Matching(S), start, max_iter=1).state
+    L, other = ((s.Y * s.values) @ s.Y.T for s in (plain, quick))
+    np.testing.assert_allclose(other, L, atol=1e-6 * np.abs(L).max())
+
+
+def test_quasi_newton_stops_where_nothing_is_left_to_gain(task):
+    S, rows = task
+    found = run(QuasiNewton(tol=0.01), Matching(S), svd_start(rows, 8, 0.92), max_iter=200)
+    assert found.status.converged
+    assert found.n_iter < 200
+    assert found.state.residual <= 0.01
+
+
+def test_quasi_newton_goes_on_from_a_checkpoint(task, tmp_path):
+    S, rows = task
+    start, path = svd_start(rows, 5, 0.92), tmp_path / "run"
+    whole = run(QuasiNewton(), Matching(S), start, max_iter=12).state
+    run(QuasiNewton(), Matching(S), start, max_iter=7, checkpoint=path)
+    resumed = run(QuasiNewton(), Matching(S), start, max_iter=12, checkpoint=path, resume=True).state
+    assert resumed.iteration == 12
+    assert (resumed.Y.tobytes(), resumed.values.tobytes()) == (whole.Y.tobytes(), whole.values.tobytes())
+
+
+@pytest.mark.parametrize(
+    ("values", "binds", "near"), [([-4, 2, 1, 1], False, 1e-6), ([-16, 4, 3, 2], True, 1e-2)]
+)
+def test_the_slope_of_the_objective_against_differences(values, binds, near):
+    # The sum constraint binds where L is very negative; then δ changes with L, which is told nearly, not exactly.
+    S, _ = similarities(cloud(150, m=4), 0.5)
+    ones = np.ones((S.n, 1)) + 0.3 * rng(1).normal(size=(S.n, 1))
+    Q = np.linalg.qr(np.concatenate([ones, rng(2).normal(size=(S.n, 3))], axis=1))[0]
+    values = S.n * np.array(values, dtype=float)
+    dense = DenseMatching(S.dense(), S.total)
+    L = (Q * values) @ Q.T
+    found = Matching(S).product(Factors(Q, values), Q)
+    assert (found.delta > 0) == binds
+    assert (L[S.dense() == 0] > 0).any()
+    for seed in range(3):
+        W = rng(10 + seed).normal(size=Q.shape)
+        change = W @ Q.T + Q @ W.T
+        rise = (dense.objective(L + 1e-6 * change) - dense.objective(L - 1e-6 * change)) / 2e-6
+        scale = 4 * np.linalg.norm(found.slope) * np.linalg.norm(W)
+        assert abs(4 * np.sum(found.slope * W) - rise) <= near * scale
+
+
+def test_tangent_vectors_against_matrices():
+    n, d = 40, 3
+    draw = rng(4)
+
+    def place(seed):
+        return Factors(np.linalg.qr(rng(seed).normal(size=(n, d)))[0], np.array([3.0, -2.0, 1.0]))
+
+    def vector(L):
+        U = draw.normal(size=(n, d))
+        M = draw.normal(size=(d, d))
+        return M + M.T, U - L.basis @ (L.basis.T @ U)
+
+    def matrix(L, v):
+        return L.basis @ v[0] @ L.basis.T + v[1] @ L.basis.T + L.basis @ v[1].T
+
+    L, other = place(1), place(2)
+    a, b = vector(L), vector(L)
+    assert inner(a, b) == pytest.approx(np.sum(matrix(L, a) * matrix(L, b)))
+    # The projection on the tangent space at Q is A − (I − P) A (I − P), P = Q Qᵀ.
+    away = np.eye(n) - other.basis @ other.basis.T
+    A = matrix(L, a)
+    np.testing.assert_allclose(
+        matrix(other, carried(a, L.basis, other.basis)), A - away @ A @ away, atol=1e-12
+    )
+    for step in (a, (a[0], np.zeros((n, d)))):  # the second has no part outside the basis
+        wanted = (L.basis * L.values) @ L.basis.T + 0.5 * matrix(L, step)
+        values, vectors = np.linalg.eigh(wanted)
+        values[1:] = np.maximum(values[1:], 0)  # at most one negative eigenvalue
+        top = np.argsort(-np.abs(values))[:d]
+        found = along(L, step, 0.5)
+        np.testing.assert_allclose(
+            (found.basis * found.values) @ found.basis.T,
+            (vectors[:, top] * values[top]) @ vectors[:, top].T,
+            atol=1e-12,
+        )
+
+
 def test_the_start_is_that_of_the_linear_projections(task):
     _, rows = task
     F = svd_start(rows, 5, 0.8)
@@ -78,11 +177,12 @@ def test_the_start_is_that_of_the_linear_projections(task):
     )
 
 
-def test_a_perfect_fit_stays_one():
+@pytest.mark.parametrize("solver", [FactorUpdates(0.9), QuasiNewton()])
+def test_a_perfect_fit_stays_one(solver):
     # Rows that lie in three dimensions are their own best map there.
     X = cloud(150, m=3)
     S, rows = similarities(X, 0.5)
-    state = run(FactorUpdates(0.9), Matching(S), svd_start(rows, 4, 0.5), max_iter=5).state
+    state = run(solver, Matching(S), svd_start(rows, 4, 0.5), max_iter=5).state
     assert objective(S, state) < 1e-6 * np.sum(S.values.astype(float) ** 2)
 
 
