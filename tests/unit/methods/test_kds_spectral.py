@@ -8,7 +8,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from winkel.methods.kds import Coder, code_spectrum, encode, spectral_clusters
-from winkel.methods.kds.clustering import RIDGE, importance
+from winkel.methods.kds.clustering import LOOPS, RIDGE, importance
 
 
 def rng(seed=0):
@@ -92,13 +92,13 @@ def test_a_ridge_lets_no_small_piece_be_a_cluster():
     assert abs(alone[-1]) > 10 * np.abs(alone[:-1]).max()
 
 
-def test_the_norm_of_links_gives_the_graph_of_atoms_without_loops():
+def test_without_loops_it_is_the_spectrum_of_the_graph_of_atoms():
     codes = some_codes()
     W = (codes.T @ codes).toarray()
     np.fill_diagonal(W, 0.0)
     degree = W.sum(axis=1)
     values, vectors = scipy.linalg.eigh(np.diag(degree) - W, np.diag(degree))
-    found = code_spectrum(codes, 4, constant=True, links=True)
+    found = code_spectrum(codes, 4, constant=True, loops=0.0)
     np.testing.assert_allclose(found.values, values[:4], atol=1e-10)
     np.testing.assert_allclose(
         np.abs(found.atoms), np.abs(vectors[:, :4]) * np.sqrt(degree.sum()), rtol=1e-6, atol=1e-8
@@ -137,7 +137,7 @@ def test_as_many_vectors_as_clusters_leave_the_others_out():
     codes = some_codes()
     np.testing.assert_array_equal(
         spectral_clusters(codes, 3, 0, n_vectors=3).spectrum.atoms,
-        code_spectrum(codes, 3, constant=True, ridge=RIDGE, links=True).atoms,
+        code_spectrum(codes, 3, constant=True, ridge=RIDGE, loops=LOOPS).atoms,
     )
     assert spectral_clusters(codes, 3, 0).spectrum.atoms.shape[1] == 6
 

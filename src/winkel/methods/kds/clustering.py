@@ -14,6 +14,7 @@ from ...typing import FloatArray
 from .spectral import Spectrum, code_spectrum
 
 RESTARTS = 20
+LOOPS = 0.01  # not 0: an atom that nothing links to others can still be a cluster
 _SOME = 10_000  # points that the restarts of k-means look at
 _LEAST = 1e-12  # an eigenvalue that is only rounding
 RIDGE = 0.001  # of the mean usage of an atom; see code_spectrum
@@ -32,7 +33,7 @@ def spectral_clusters(
     codes: sp.csr_array, k: int, seed: int, n_vectors: int | None = None, ridge: float = RIDGE
 ) -> Clusters:
     """The k clusters of the rows: k-means on the directions of their first 2k (or `n_vectors`) spectral coordinates."""
-    found = code_spectrum(codes, n_vectors or 2 * k, constant=True, ridge=ridge, links=True)
+    found = code_spectrum(codes, n_vectors or 2 * k, constant=True, ridge=ridge, loops=LOOPS)
     spectrum = replace(found, atoms=found.atoms * importance(found.values, k, found.atoms.shape[1]))
     points = directions(codes @ spectrum.atoms)
     centers = _means(points, k, seed)

@@ -9,8 +9,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-_ALONE = 1e-12  # links of an atom, as a part of its usage, that are only rounding
-
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
@@ -21,7 +19,7 @@ class Spectrum:
 
 
 def code_spectrum(
-    codes: sp.csr_array, k: int, *, constant: bool = False, ridge: float = 0.0, links: bool = False
+    codes: sp.csr_array, k: int, *, constant: bool = False, ridge: float = 0.0, loops: float = 1.0
 ) -> Spectrum:
     """The k smoothest functions on the graph in which row i and atom j are joined with weight x_ij.
 
@@ -30,9 +28,9 @@ def code_spectrum(
     These are the eigenvectors of the normalized Laplacian of the whole graph of n + m nodes. The constant one
     (μ = 0) is left out unless asked for. Atoms that no row uses are in the origin.
 
-    With `links`, the norm counts what joins an atom to others, diag(L_A), and not the weight that it shares with nobody:
-    L_A q = μ diag(L_A) q, the normalized Laplacian of the atoms' graph without loops. Then an atom that most of its rows
-    use alone no longer looks like a cluster. (One that all of them use alone is one, and keeps its usage.)
+    `loops` says how much of the weight that an atom shares with no other, diag(XXᵀ), counts in the norm. With less than 1
+    it is L_A q = μ (diag(L_A) + loops diag(XXᵀ)) q; with 0, the normalized Laplacian of the atoms' graph without loops.
+    Then an atom that most of its rows use alone no longer looks like a cluster.
 
     With a `ridge`, that part of the mean norm is added to every atom's: then a few rows that hang together
     by themselves no longer make a smooth function of their own (the regularized Laplacian of Amini et al. 2013).
@@ -40,12 +38,9 @@ def code_spectrum(
     usage = np.asarray(codes.sum(axis=0), dtype=np.float64)
     used = np.flatnonzero(usage > 0)
     joint = (codes.T @ codes).tocsr()[used][:, used].toarray()
-    norm = usage[used]
-    if links:
-        alone = np.diagonal(joint).copy()
-        joined = norm - alone > _ALONE * norm
-        norm = np.where(joined, norm - alone, norm)
-        np.fill_diagonal(joint, np.where(joined, 0.0, alone))
+    alone = np.diagonal(joint).copy()
+    np.fill_diagonal(joint, loops * alone)
+    norm = usage[used] - (1.0 - loops) * alone
     root = np.sqrt(norm + ridge * norm.mean())
     joint = joint / np.outer(root, root)
     flat = root / np.linalg.norm(root)
