@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -146,21 +147,23 @@ def coding(rows: int) -> None:
     X, _ = some(*mnist(FIVE), rows, 0)
     atoms = start_atoms(X, 500, "kmeans++", 0)
     for method in ("projected_gradient", "frank_wolfe"):
-        seconds, ours = timed(lambda: encode(X, atoms, Coder(1.0, method, n_jobs=2)))
+        seconds, ours = timed(partial(encode, X, atoms, Coder(1.0, method, n_jobs=2)))
         speed(f"winkel {method}", len(X), seconds, ours.matrix.nnz / len(X))
-    few = X[: max(1, rows // 10)]
-    unit_atoms = unit(atoms).astype(np.float32)
+    few = X[: max(1, rows // 10)].astype(
+        np.float64
+    )  # scikit-learn's lasso does not converge in single precision
+    unit_atoms = unit(atoms)
     for algorithm, settings in (
         ("lasso_lars", {"alpha": 0.1}),
         ("lasso_cd", {"alpha": 0.1}),
         ("omp", {"n_nonzero_coefs": 5}),
     ):
         seconds, codes = timed(
-            lambda: sparse_encode(few, unit_atoms, algorithm=algorithm, n_jobs=2, **settings)
+            partial(sparse_encode, few, unit_atoms, algorithm=algorithm, n_jobs=2, **settings)
         )
         speed(f"scikit-learn {algorithm}", len(few), seconds, (codes != 0).sum() / len(few))
     plan = Plan(500, "minibatch", init=atoms, max_iter=1, seed=0)
-    seconds, found = timed(lambda: train(X, Coder(1.0, n_jobs=2), plan))
+    seconds, found = timed(partial(train, X, Coder(1.0, n_jobs=2), plan))
     ours = encode(few, found.atoms, Coder(1.0))
     speed("winkel, a walk of training", len(X), seconds, ours.matrix.nnz / len(few))
     learner = MiniBatchDictionaryLearning(
@@ -174,7 +177,7 @@ def coding(rows: int) -> None:
         n_jobs=2,
         random_state=0,
     )
-    seconds, _ = timed(lambda: learner.fit(few))
+    seconds, _ = timed(partial(learner.fit, few))
     speed("MiniBatchDictionaryLearning", len(few), seconds, (learner.transform(few) != 0).sum() / len(few))
 
 
