@@ -17,7 +17,7 @@ RESTARTS = 20
 LOOPS = 0.01  # not 0: an atom that nothing links to others can still be a cluster
 _SOME = 10_000  # points that the restarts of k-means look at
 _LEAST = 1e-12  # an eigenvalue that is only rounding
-RIDGE = 0.001  # of the mean usage of an atom; see code_spectrum
+RIDGE = 0.001  # of the mean norm of an atom; see code_spectrum
 
 
 @dataclass(frozen=True, eq=False)
