@@ -28,10 +28,10 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
     ----------
     n_clusters : how many clusters.
     n_atoms, locality, coder, training, init, batch_size, max_iter, tol : as in `KDS`.
-    n_vectors : spectral coordinates to use, as many as clusters if None. More (twice as many) help where clusters touch and
-        no gap in the spectrum tells their number.
+    n_vectors : spectral coordinates to use, twice as many as clusters if None. Those after the first `n_clusters` count the
+        less the wider the gap in the spectrum; give n_vectors=n_clusters to leave them out.
     ridge : how firmly a few rows that hang together by themselves are kept from being a cluster, as a part of the mean
-        usage of an atom. Larger (0.01) for noisy rows, zero for clean ones with very narrow gaps.
+        links of an atom. Larger (0.01) for noisy rows, zero for clean ones with very narrow gaps.
 
     Attributes
     ----------

@@ -8,6 +8,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from winkel.methods.kds import Coder, code_spectrum, encode, spectral_clusters
+from winkel.methods.kds.clustering import LOOPS, RIDGE, importance
 
 
 def rng(seed=0):
@@ -89,3 +90,61 @@ def test_a_ridge_lets_no_small_piece_be_a_cluster():
     assert labels[0] != labels[200]
     alone = code_spectrum(codes, 1).atoms[:, 0]  # without it, the pair is the smoothest function there is
     assert abs(alone[-1]) > 10 * np.abs(alone[:-1]).max()
+
+
+def test_without_loops_it_is_the_spectrum_of_the_graph_of_atoms():
+    codes = some_codes()
+    W = (codes.T @ codes).toarray()
+    np.fill_diagonal(W, 0.0)
+    degree = W.sum(axis=1)
+    values, vectors = scipy.linalg.eigh(np.diag(degree) - W, np.diag(degree))
+    found = code_spectrum(codes, 4, constant=True, loops=0.0)
+    np.testing.assert_allclose(found.values, values[:4], atol=1e-10)
+    np.testing.assert_allclose(
+        np.abs(found.atoms), np.abs(vectors[:, :4]) * np.sqrt(degree.sum()), rtol=1e-6, atol=1e-8
+    )
+
+
+def test_an_atom_that_rows_use_alone_is_no_cluster_but_one_without_links_is():
+    # Two halves that are weakly joined. Most rows of the first atom use nothing else.
+    halves = np.kron(np.eye(2), rng().dirichlet(np.ones(5), size=100))
+    halves = 0.97 * halves + 0.03 * np.roll(halves, 5, axis=1)
+    alone = np.tile(np.eye(10)[0], (2000, 1))
+    codes = sp.csr_array(np.vstack([halves, alone]))
+    labels = spectral_clusters(codes, 2, 0).labels
+    assert len(set(labels[:100]) | set(labels[200:])) == 1
+    assert set(labels[100:200]) == {1 - labels[0]}
+    by_usage = code_spectrum(codes, 2, constant=True).atoms[
+        :, 1
+    ]  # there the lonely rows stand against all others
+    assert np.sign(by_usage[0]) != np.sign(by_usage[1])
+    pieces = sp.csr_array(np.repeat(np.eye(3), 7, axis=0))  # no atom is linked to another
+    labels = spectral_clusters(pieces, 3, 0).labels
+    np.testing.assert_array_equal(labels, np.repeat(labels[::7], 7))
+    assert len(set(labels)) == 3
+
+
+def test_coordinates_after_the_clusters_count_less_after_a_gap():
+    flat = importance(np.array([0.0, 0.1, 0.11, 0.12]), 2, 5)
+    np.testing.assert_allclose(flat, [1.0, 1.0, np.sqrt(0.1 / 0.11), np.sqrt(0.1 / 0.12), 0.0])
+    gap = importance(np.array([0.0, 1e-4, 0.5, 0.6]), 2, 4)
+    np.testing.assert_allclose(gap, [1.0, 1.0, np.sqrt(1e-4 / 0.5), np.sqrt(1e-4 / 0.6)])
+    np.testing.assert_array_equal(importance(np.zeros(3), 2, 3), 1.0)  # three pieces, none before the others
+    np.testing.assert_array_equal(importance(np.array([0.0, 0.3]), 4, 2), 1.0)
+
+
+def test_as_many_vectors_as_clusters_leave_the_others_out():
+    codes = some_codes()
+    np.testing.assert_array_equal(
+        spectral_clusters(codes, 3, 0, n_vectors=3).spectrum.atoms,
+        code_spectrum(codes, 3, constant=True, ridge=RIDGE, loops=LOOPS).atoms,
+    )
+    assert spectral_clusters(codes, 3, 0).spectrum.atoms.shape[1] == 6
+
+
+def test_many_rows_are_clustered_from_some_of_them():
+    draw = rng(3)
+    blocks = [draw.dirichlet(np.ones(3), size=6000) for _ in range(2)]
+    found = spectral_clusters(sp.csr_array(sp.block_diag(blocks)), 2, 0)
+    assert len(set(found.labels[:6000])) == len(set(found.labels[6000:])) == 1
+    assert found.labels[0] != found.labels[-1]

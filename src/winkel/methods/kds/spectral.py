@@ -18,7 +18,9 @@ class Spectrum:
     atoms: NDArray[np.float64]
 
 
-def code_spectrum(codes: sp.csr_array, k: int, *, constant: bool = False, ridge: float = 0.0) -> Spectrum:
+def code_spectrum(
+    codes: sp.csr_array, k: int, *, constant: bool = False, ridge: float = 0.0, loops: float = 1.0
+) -> Spectrum:
     """The k smoothest functions on the graph in which row i and atom j are joined with weight x_ij.
 
     Eliminating the rows leaves the Schur complement L_A = diag(X1) − XXᵀ; the atoms' positions solve
@@ -26,13 +28,21 @@ def code_spectrum(codes: sp.csr_array, k: int, *, constant: bool = False, ridge:
     These are the eigenvectors of the normalized Laplacian of the whole graph of n + m nodes. The constant one
     (μ = 0) is left out unless asked for. Atoms that no row uses are in the origin.
 
-    With a `ridge`, that part of the mean usage is added to every atom's in the norm: then a few rows that hang together
+    `loops` says how much of the weight that an atom shares with no other, diag(XXᵀ), counts in the norm. With less than 1
+    it is L_A q = μ (diag(L_A) + loops diag(XXᵀ)) q; with 0, the normalized Laplacian of the atoms' graph without loops.
+    Then an atom that most of its rows use alone no longer looks like a cluster.
+
+    With a `ridge`, that part of the mean norm is added to every atom's: then a few rows that hang together
     by themselves no longer make a smooth function of their own (the regularized Laplacian of Amini et al. 2013).
     """
     usage = np.asarray(codes.sum(axis=0), dtype=np.float64)
     used = np.flatnonzero(usage > 0)
-    root = np.sqrt(usage[used] + ridge * usage[used].mean())
-    joint = (codes.T @ codes).tocsr()[used][:, used].toarray() / np.outer(root, root)
+    joint = (codes.T @ codes).tocsr()[used][:, used].toarray()
+    alone = np.diagonal(joint).copy()
+    np.fill_diagonal(joint, loops * alone)
+    norm = usage[used] - (1.0 - loops) * alone
+    root = np.sqrt(norm + ridge * norm.mean())
+    joint = joint / np.outer(root, root)
     flat = root / np.linalg.norm(root)
     if not constant:
         joint = joint - np.outer(flat, flat)
