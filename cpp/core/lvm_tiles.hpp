@@ -73,24 +73,26 @@ struct Action {
   T on_means, on_variances, value;  // nu / s, (nu / s) (r^2 / s - d), log(1 - P)
 };
 
-// How (1 + q)^{d/2} - 1 is made, and all that follows from it: for d = 2 it is q; for an even d up to 14 it
-// is three squarings; otherwise exp(log(1 + q) d / 2) - 1.
-enum class Power { planar, product, general };
+// How (1 + q)^{d/2} - 1 is made, and all that follows from it: for d = 2 it is q; for an even d up to 14, and
+// for an odd one up to 7 from the root of 1 + q, it takes two squarings; otherwise it is exp(log(1 + q) d /
+// 2) - 1.
+enum class Power { planar, product, root, general };
 
 inline Power power_for(int64_t d) {
   if (d == 2) return Power::planar;
-  return d % 2 == 0 && d <= 14 ? Power::product : Power::general;
+  if (d % 2 == 0) return d <= 14 ? Power::product : Power::general;
+  return d <= 7 ? Power::root : Power::general;
 }
 
-// The number of dimensions, and the bits of half of it as numbers.
+// The number of dimensions, and the bits of the exponent as numbers.
 template <class T>
 struct Dimension {
-  explicit Dimension(int64_t d)
-      : count(static_cast<T>(d)),
-        half(T(0.5) * static_cast<T>(d)),
-        one(static_cast<T>(d / 2 & 1)),
-        two(static_cast<T>(d / 4 & 1)),
-        four(static_cast<T>(d / 8 & 1)) {}
+  explicit Dimension(int64_t d) : count(static_cast<T>(d)), half(T(0.5) * static_cast<T>(d)) {
+    const int64_t exponent = d % 2 == 0 ? d / 2 : d;
+    one = static_cast<T>(exponent & 1);
+    two = static_cast<T>(exponent >> 1 & 1);
+    four = static_cast<T>(exponent >> 2 & 1);
+  }
   T count, half, one, two, four;
 };
 
@@ -99,7 +101,8 @@ template <class T, Power How>
 WINKEL_INLINE T half_power_excess(T q, const Dimension<T>& d) {
   constexpr T most = sizeof(T) == 4 ? T(1e18) : T(1e150);
   constexpr T log_most = sizeof(T) == 4 ? T(41) : T(345);
-  if constexpr (How == Power::product) {
+  if constexpr (How == Power::root) q = q / (T(1) + std::sqrt(T(1) + q));
+  if constexpr (How != Power::general) {
     q = vecmath::smaller(q, sizeof(T) == 4 ? T(1e9) : T(1e75));  // (1 + q)^4 is a number
     const T q2 = q * (q + T(2)), q4 = q2 * (q2 + T(2));
     const T a = d.one * q, b = d.two * q2, c = d.four * q4;
@@ -286,10 +289,11 @@ WINKEL_CLONES double tile_pairs(const TilePoints<T>* rows, const TilePoints<T>* 
 }
 
 // Small blocks side by side in one tile: the pairs of each entry with the one `shift` places on, which have
-// the weights `forth` and `back` of the scratch, zero where another block begins. Adds to the sums of both.
+// the weights `forth` and `back` of the scratch, zero where another block begins. Adds to the
+// sums of the first and to those of the second, which are kept apart since the two ranges overlap.
 template <class T, Power How, bool Means, bool Value>
 WINKEL_CLONES double shifted_pairs(const TilePoints<T>* points, int64_t shift, int64_t d,
-                                   TileScratch<T>* scratch, T* __restrict sums) {
+                                   TileScratch<T>* scratch, T* __restrict sums, T* __restrict later) {
   const int64_t end = (points->count + kLanes - 1) / kLanes * kLanes;
   const T* __restrict reach = points->reach;
   const T* __restrict slack = points->slack;
@@ -313,14 +317,13 @@ WINKEL_CLONES double shifted_pairs(const TilePoints<T>* points, int64_t shift, i
   }
   for (int64_t c = 0; c < (Means ? d : 1); ++c) {
     const T* __restrict y = points->y + c * kTile;
-    T* here = sums + c * kTile;
+    T* __restrict here = sums + c * kTile;
+    T* __restrict there = later + c * kTile + shift;
     for (int64_t i = 0; i < end; ++i) {
-      squares[i] = Means ? action[i] * (y[i] - y[i + shift]) : action[i];
-      here[i] += squares[i];
+      const T part = Means ? action[i] * (y[i] - y[i + shift]) : action[i];
+      here[i] += part;
+      there[i] += Means ? -part : part;
     }
-    // Afterwards, since the two ranges overlap.
-    T* there = here + shift;
-    for (int64_t i = 0; i < end; ++i) there[i] += Means ? -squares[i] : squares[i];
   }
   return static_cast<double>(value);
 }
@@ -334,7 +337,8 @@ struct PairKernels {
   static PairKernels of(int64_t d, bool means, bool value) {
     const Power how = power_for(d);
     if (how == Power::planar) return of<Power::planar>(means, value);
-    return how == Power::product ? of<Power::product>(means, value) : of<Power::general>(means, value);
+    if (how == Power::product) return of<Power::product>(means, value);
+    return how == Power::root ? of<Power::root>(means, value) : of<Power::general>(means, value);
   }
 
  private:
