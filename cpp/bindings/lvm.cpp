@@ -29,6 +29,14 @@ void require_below(const Vec<const int32_t>& indices, int64_t n) {
     require(indices.data()[k] >= 0 && indices.data()[k] < n, "index out of range");
 }
 
+void require_permutation(const Vec<const int32_t>& order, int64_t n) {
+  require(rows_in(order) == n, "one place a point");
+  require_below(order, n);
+  std::vector<char> seen(static_cast<size_t>(n), 0);
+  for (size_t k = 0; k < order.size(); ++k) seen[static_cast<size_t>(order.data()[k])] = 1;
+  for (char here : seen) require(here == 1, "every point must have a place");
+}
+
 lvm::Family family_of(int64_t n, const Vec<const int32_t>& items, const Vec<const int64_t>& bounds,
                       const Vec<const double>& reach, const Vec<const double>& slack,
                       const Vec<const double>& mass, const Vec<const int64_t>& except_from,
@@ -60,17 +68,18 @@ void bind_model(nb::module_& m, const char* name) {
                     "Similar and dissimilar pairs of a latent variable model, with what EM needs of them.")
       .def(
           "__init__",
-          [](Model* self, Vec<const int64_t> indptr, Vec<const int32_t> indices, Vec<const double> weights,
-             Vec<const double> squares) {
+          [](Model* self, Vec<const int32_t> order, Vec<const int64_t> indptr, Vec<const int32_t> indices,
+             Vec<const double> weights, Vec<const double> squares) {
             require_starts(indptr, rows_in(indices));
             const int64_t n = rows_in(indptr) - 1;
             require_index_range(n);
+            require_permutation(order, n);
             require_below(indices, n);
             require(rows_in(weights) == rows_in(indices) && rows_in(squares) == rows_in(indices),
                     "one weight and one squared scale an entry");
-            new (self) Model(n, copied(indptr), copied(indices), weights.data(), squares.data());
+            new (self) Model(copied(order), copied(indptr), copied(indices), weights.data(), squares.data());
           },
-          nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"), nb::arg("squares"))
+          nb::arg("order"), nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"), nb::arg("squares"))
       .def(
           "add_family",
           [](Model& self, Vec<const int32_t> items, Vec<const int64_t> bounds, Vec<const double> reach,

@@ -75,11 +75,13 @@ class Placer {
   void repel(int64_t k, const double* y, double variance, bool means) {
     own_.pack_one(y, variance, p_.reach[k], centre_.data());
     std::fill(work_.row_sums.begin(), work_.row_sums.end(), 0.0);
+    const auto kernels = PairKernels<double>::of(f_.d, means, false);
     for (size_t t = 0; t < n_tiles_; ++t) {
       const Exceptions exceptions{p_.except_from + k, p_.except, p_.except_ways,
                                   first_ + static_cast<int64_t>(t) * kTile};
-      act(own_.points(), tiles_[t].points(), false, exceptions, f_.d, means, false, &work_.scratch,
-          work_.row_sums.data(), work_.column_sums.data());
+      const TilePoints<double> own = own_.points(), others = tiles_[t].points();
+      kernels.tile(&own, &others, false, &exceptions, f_.d, &work_.scratch, work_.row_sums.data(),
+                   work_.column_sums.data());
     }
   }
 

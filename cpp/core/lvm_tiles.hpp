@@ -45,9 +45,7 @@ struct Exceptions {
 template <class T>
 struct TileScratch {
   T forth[kTile], back[kTile];
-  T squares[kTile], sums[kTile];              // |mu_i - mu_j|^2 and sigma_i^2 + sigma_j^2
-  T forth_excess[kTile], back_excess[kTile];  // (1 + q)^{d/2} - 1
-  T action[kTile];
+  T squares[kTile], action[kTile];
 };
 
 template <class T>
@@ -66,7 +64,7 @@ template <class T>
 WINKEL_INLINE T log_far(T p, T rest) {
   const bool small = p < T(0.5);
   const T t = small ? T(1) - p : vecmath::larger(rest, T(1e-37));
-  const T lost = (p + (t - T(1))) / t;  // what 1 - P rounded away
+  const T lost = p + (t - T(1));  // what 1 - P rounded away
   return vecmath::log(t) - (small ? lost : T(0));
 }
 
@@ -75,20 +73,61 @@ struct Action {
   T on_means, on_variances, value;  // nu / s, (nu / s) (r^2 / s - d), log(1 - P)
 };
 
-// One direction of a pair on the length scale delta, for any d: `excess` is (1 + q)^{d/2} - 1.
-template <class T, bool Value>
-WINKEL_INLINE Action<T> act_once(T delta, T sigma, T r2, T excess, T d) {
-  const T inverse = T(1) / (delta * delta + sigma);
+// How (1 + q)^{d/2} - 1 is made, and all that follows from it: for d = 2 it is q; for an even d up to 14, and
+// for an odd one up to 7 from the root of 1 + q, it takes two squarings; otherwise it is exp(log(1 + q) d /
+// 2) - 1.
+enum class Power { planar, product, root, general };
+
+inline Power power_for(int64_t d) {
+  if (d == 2) return Power::planar;
+  if (d % 2 == 0) return d <= 14 ? Power::product : Power::general;
+  return d <= 7 ? Power::root : Power::general;
+}
+
+// The number of dimensions, and the bits of the exponent as numbers.
+template <class T>
+struct Dimension {
+  explicit Dimension(int64_t d) : count(static_cast<T>(d)), half(T(0.5) * static_cast<T>(d)) {
+    const int64_t exponent = d % 2 == 0 ? d / 2 : d;
+    one = static_cast<T>(exponent & 1);
+    two = static_cast<T>(exponent >> 1 & 1);
+    four = static_cast<T>(exponent >> 2 & 1);
+  }
+  T count, half, one, two, four;
+};
+
+// (1 + q)^{d/2} - 1, exact to rounding for small q and held below overflow.
+template <class T, Power How>
+WINKEL_INLINE T half_power_excess(T q, const Dimension<T>& d) {
+  constexpr T most = sizeof(T) == 4 ? T(1e18) : T(1e150);
+  constexpr T log_most = sizeof(T) == 4 ? T(41) : T(345);
+  if constexpr (How == Power::root) q = q / (T(1) + std::sqrt(T(1) + q));
+  if constexpr (How != Power::general) {
+    q = vecmath::smaller(q, sizeof(T) == 4 ? T(1e9) : T(1e75));  // (1 + q)^4 is a number
+    const T q2 = q * (q + T(2)), q4 = q2 * (q2 + T(2));
+    const T a = d.one * q, b = d.two * q2, c = d.four * q4;
+    const T ab = a + b + a * b;
+    return vecmath::smaller(ab + c + ab * c, most);
+  }
+  return vecmath::expm1(vecmath::smaller(d.half * vecmath::log1p(q), log_most));
+}
+
+// One direction of a pair on the length scale delta.
+template <class T, Power How, bool Value>
+WINKEL_INLINE Action<T> act_once(T delta, T sigma, T r2, const Dimension<T>& d) {
+  const T square = delta * delta;
+  const T inverse = T(1) / (square + sigma);
   const T scaled = r2 * inverse;
   const auto c = chance(T(0.5) * scaled);
-  const T t = vecmath::larger(excess + c.far, T(1e-37));
-  const T strength = c.near / t * inverse;
-  T value = T(0);
+  const T excess = half_power_excess<T, How>(sigma / square, d);
+  const T t = vecmath::larger(excess + c.far, T(1e-37)), all = T(1) + excess;
   if constexpr (Value) {
-    const T whole = T(1) / (T(1) + excess);
-    value = log_far(c.near * whole, t * whole);
+    const T shared = T(1) / (t * all);  // one division for nu and for P
+    const T strength = c.near * (shared * all) * inverse, whole = shared * t;
+    return {strength, strength * (scaled - d.count), log_far(c.near * whole, t * whole)};
   }
-  return {strength, strength * (scaled - d), value};
+  const T strength = c.near / t * inverse;
+  return {strength, strength * (scaled - d.count), T(0)};
 }
 
 // The same for d = 2, where (1 + q) - 1 = q: everything times delta^2 saves divisions.
@@ -106,25 +145,21 @@ WINKEL_INLINE Action<T> act_planar(T delta, T sigma, T r2) {
   return {strength, strength * (scaled - T(2)), value};
 }
 
-// (1 + q)^{d/2} - 1 with q = sigma / delta^2, where delta = reach + slack: products and sums of positive
-// numbers, held below overflow. `base` is scratch.
-template <class T>
-WINKEL_INLINE void half_power_excess(const T* __restrict reach, const T* __restrict slack,
-                                     const T* __restrict sigma, T own_reach, T own_slack, int64_t d,
-                                     int64_t lo, int64_t hi, T* __restrict base, T* __restrict out) {
-  constexpr T most = sizeof(T) == 4 ? T(1e18) : T(1e150);
-  for (int64_t j = lo; j < hi; ++j) {
-    const T delta = (reach[j] + own_reach) + (slack[j] + own_slack);
-    base[j] = vecmath::smaller(sigma[j] / (delta * delta), most);
-    out[j] = T(0);
+// What a pair does, both directions with their weights together.
+template <class T, Power How, bool Means, bool Value>
+WINKEL_INLINE T act_both(T r2, T sigma, T forth_scale, T back_scale, T forth, T back, const Dimension<T>& d,
+                         T& value) {
+  Action<T> out, in;
+  if constexpr (How == Power::planar) {
+    out = act_planar<T, Value>(forth_scale, sigma, r2);
+    in = act_planar<T, Value>(back_scale, sigma, r2);
+  } else {
+    out = act_once<T, How, Value>(forth_scale, sigma, r2, d);
+    in = act_once<T, How, Value>(back_scale, sigma, r2, d);
   }
-  if (d % 2 == 1)
-    for (int64_t j = lo; j < hi; ++j) base[j] = base[j] / (T(1) + std::sqrt(T(1) + base[j]));
-  for (int64_t e = d % 2 == 0 ? d / 2 : d; e > 0; e /= 2) {
-    if (e % 2 == 1)
-      for (int64_t j = lo; j < hi; ++j) out[j] = vecmath::smaller(out[j] + base[j] + out[j] * base[j], most);
-    for (int64_t j = lo; j < hi; ++j) base[j] = vecmath::smaller(base[j] * (base[j] + T(2)), most);
-  }
+  if constexpr (Value) value += forth * out.value + back * in.value;
+  return Means ? forth * out.on_means + back * in.on_means
+               : forth * out.on_variances + back * in.on_variances;
 }
 
 // Point i of `rows` against columns [lo, hi) in two dimensions, all in one loop. Returns Σ w log(1 − P).
@@ -141,26 +176,24 @@ WINKEL_INLINE T planar_row(const TilePoints<T>* rows, const TilePoints<T>* colum
   const T* __restrict back = scratch->back;
   const T own_x = rows->y[i], own_y = rows->y[kTile + i], own_variance = rows->variance[i];
   const T own_reach = rows->reach[i], own_slack = rows->slack[i], own_mass = rows->mass[i];
+  const Dimension<T> dimension(2);
   T first = T(0), second = T(0), value = T(0);
 #pragma omp simd reduction(+ : first, second, value)
   for (int64_t j = lo; j < hi; ++j) {
     const T dx = own_x - x[j], dy = own_y - y[j], sigma = own_variance + variance[j];
     const T r2 = dx * dx + dy * dy;
-    const auto out = act_planar<T, Value>(own_reach + slack[j], sigma, r2);
-    const auto in = act_planar<T, Value>(own_slack + reach[j], sigma, r2);
-    const T there = own_mass * forth[j], here = own_mass * back[j];
+    const T strength =
+        act_both<T, Power::planar, Means, Value>(r2, sigma, own_reach + slack[j], own_slack + reach[j],
+                                                 own_mass * forth[j], own_mass * back[j], dimension, value);
     if constexpr (Means) {
-      const T strength = there * out.on_means + here * in.on_means;
       first += strength * dx;
       second += strength * dy;
       column_sums[j] -= strength * dx;
       column_sums[kTile + j] -= strength * dy;
     } else {
-      const T strength = there * out.on_variances + here * in.on_variances;
       first += strength;
       column_sums[j] += strength;
     }
-    if constexpr (Value) value += there * out.value + here * in.value;
   }
   row_sums[i] += first;
   if constexpr (Means) row_sums[kTile + i] += second;
@@ -168,7 +201,7 @@ WINKEL_INLINE T planar_row(const TilePoints<T>* rows, const TilePoints<T>* colum
 }
 
 // The same in any number of dimensions, step by step over the columns.
-template <class T, bool Means, bool Value>
+template <class T, Power How, bool Means, bool Value>
 WINKEL_INLINE T general_row(const TilePoints<T>* rows, const TilePoints<T>* columns, int64_t i, int64_t lo,
                             int64_t hi, int64_t d, TileScratch<T>* scratch, T* __restrict row_sums,
                             T* __restrict column_sums) {
@@ -178,37 +211,29 @@ WINKEL_INLINE T general_row(const TilePoints<T>* rows, const TilePoints<T>* colu
   const T* __restrict forth = scratch->forth;
   const T* __restrict back = scratch->back;
   T* __restrict squares = scratch->squares;
-  T* __restrict sums = scratch->sums;
   T* __restrict action = scratch->action;
-  T* __restrict forth_excess = scratch->forth_excess;
-  T* __restrict back_excess = scratch->back_excess;
-  const T own_variance = rows->variance[i], own_mass = rows->mass[i], dimension = static_cast<T>(d);
+  const T own_variance = rows->variance[i], own_mass = rows->mass[i];
   const T own_reach = rows->reach[i], own_slack = rows->slack[i];
-  for (int64_t j = lo; j < hi; ++j) {
-    squares[j] = T(0);
-    sums[j] = own_variance + variance[j];
-  }
-  for (int64_t c = 0; c < d; ++c) {
-    const T own = rows->y[c * kTile + i];
+  const Dimension<T> dimension(d);
+  for (int64_t j = lo; j < hi; ++j) squares[j] = T(0);
+  for (int64_t c = 0; c < d; c += 2) {
+    // Two coordinates at a time; an odd number ends with one that counts once.
+    const int64_t second = c + 1 < d ? c + 1 : c;
+    const T share = second == c ? T(0) : T(1);
+    const T own = rows->y[c * kTile + i], next = rows->y[second * kTile + i];
     const T* __restrict other = columns->y + c * kTile;
-    for (int64_t j = lo; j < hi; ++j) squares[j] += (own - other[j]) * (own - other[j]);
+    const T* __restrict beside = columns->y + second * kTile;
+    for (int64_t j = lo; j < hi; ++j) {
+      const T a = own - other[j], b = share * (next - beside[j]);
+      squares[j] += a * a + b * b;
+    }
   }
-  const T zeros[kTile] = {};
-  half_power_excess(zeros, slack, sums, own_reach, T(0), d, lo, hi, action, forth_excess);
-  half_power_excess(reach, zeros, sums, T(0), own_slack, d, lo, hi, action, back_excess);
   T value = T(0);
 #pragma omp simd reduction(+ : value)
-  for (int64_t j = lo; j < hi; ++j) {
-    const auto out =
-        act_once<T, Value>(own_reach + slack[j], sums[j], squares[j], forth_excess[j], dimension);
-    const auto in = act_once<T, Value>(own_slack + reach[j], sums[j], squares[j], back_excess[j], dimension);
-    const T there = own_mass * forth[j], here = own_mass * back[j];
-    if constexpr (Means)
-      action[j] = there * out.on_means + here * in.on_means;
-    else
-      action[j] = there * out.on_variances + here * in.on_variances;
-    if constexpr (Value) value += there * out.value + here * in.value;
-  }
+  for (int64_t j = lo; j < hi; ++j)
+    action[j] = act_both<T, How, Means, Value>(squares[j], own_variance + variance[j], own_reach + slack[j],
+                                               own_slack + reach[j], own_mass * forth[j], own_mass * back[j],
+                                               dimension, value);
   for (int64_t c = 0; c < (Means ? d : 1); ++c) {
     const T own = rows->y[c * kTile + i];
     const T* __restrict other = columns->y + c * kTile;
@@ -227,7 +252,7 @@ WINKEL_INLINE T general_row(const TilePoints<T>* rows, const TilePoints<T>* colu
 
 // Adds the pairs of `rows` × `columns` (of rows × later rows when they are the same tile) to the sums of
 // both: d × kTile of forces when Means, kTile otherwise. Returns the sum of w log(1 - P) when Value.
-template <class T, bool Planar, bool Means, bool Value>
+template <class T, Power How, bool Means, bool Value>
 WINKEL_CLONES double tile_pairs(const TilePoints<T>* rows, const TilePoints<T>* columns, bool same,
                                 const Exceptions* exceptions, int64_t d, TileScratch<T>* scratch, T* row_sums,
                                 T* column_sums) {
@@ -249,10 +274,11 @@ WINKEL_CLONES double tile_pairs(const TilePoints<T>* rows, const TilePoints<T>* 
     }
     const int64_t begin = same ? i / kLanes * kLanes : 0;
     T value;
-    if constexpr (Planar)
+    if constexpr (How == Power::planar)
       value = planar_row<T, Means, Value>(rows, columns, i, begin, end, scratch, row_sums, column_sums);
     else
-      value = general_row<T, Means, Value>(rows, columns, i, begin, end, d, scratch, row_sums, column_sums);
+      value =
+          general_row<T, How, Means, Value>(rows, columns, i, begin, end, d, scratch, row_sums, column_sums);
     total += static_cast<double>(value);
     for (int64_t e = first; e < last; ++e) {
       const int64_t j = exceptions->entry[e] - exceptions->first;
@@ -262,22 +288,66 @@ WINKEL_CLONES double tile_pairs(const TilePoints<T>* rows, const TilePoints<T>* 
   return total;
 }
 
-// The kernel for d dimensions, which has a shorter form for two.
-template <class T>
-double act(const TilePoints<T>& rows, const TilePoints<T>& columns, bool same, const Exceptions& exceptions,
-           int64_t d, bool means, bool value, TileScratch<T>* scratch, T* row_sums, T* column_sums) {
-  using Kernel = double (*)(const TilePoints<T>*, const TilePoints<T>*, bool, const Exceptions*, int64_t,
-                            TileScratch<T>*, T*, T*);
-  Kernel kernel;
-  if (d == 2)
-    kernel = !means  ? Kernel(tile_pairs<T, true, false, false>)
-             : value ? Kernel(tile_pairs<T, true, true, true>)
-                     : Kernel(tile_pairs<T, true, true, false>);
-  else
-    kernel = !means  ? Kernel(tile_pairs<T, false, false, false>)
-             : value ? Kernel(tile_pairs<T, false, true, true>)
-                     : Kernel(tile_pairs<T, false, true, false>);
-  return kernel(&rows, &columns, same, &exceptions, d, scratch, row_sums, column_sums);
+// Small blocks side by side in one tile: the pairs of each entry with the one `shift` places on, which have
+// the weights `forth` and `back` of the scratch, zero where another block begins. Adds to the
+// sums of the first and to those of the second, which are kept apart since the two ranges overlap.
+template <class T, Power How, bool Means, bool Value>
+WINKEL_CLONES double shifted_pairs(const TilePoints<T>* points, int64_t shift, int64_t d,
+                                   TileScratch<T>* scratch, T* __restrict sums, T* __restrict later) {
+  const int64_t end = (points->count + kLanes - 1) / kLanes * kLanes;
+  const T* __restrict reach = points->reach;
+  const T* __restrict slack = points->slack;
+  const T* __restrict variance = points->variance;
+  const T* __restrict forth = scratch->forth;
+  const T* __restrict back = scratch->back;
+  T* __restrict squares = scratch->squares;
+  T* __restrict action = scratch->action;
+  const Dimension<T> dimension(d);
+  for (int64_t i = 0; i < end; ++i) squares[i] = T(0);
+  for (int64_t c = 0; c < d; ++c) {
+    const T* __restrict y = points->y + c * kTile;
+    for (int64_t i = 0; i < end; ++i) squares[i] += (y[i] - y[i + shift]) * (y[i] - y[i + shift]);
+  }
+  T value = T(0);
+#pragma omp simd reduction(+ : value)
+  for (int64_t i = 0; i < end; ++i) {
+    const int64_t j = i + shift;
+    action[i] = act_both<T, How, Means, Value>(squares[i], variance[i] + variance[j], reach[i] + slack[j],
+                                               slack[i] + reach[j], forth[i], back[i], dimension, value);
+  }
+  for (int64_t c = 0; c < (Means ? d : 1); ++c) {
+    const T* __restrict y = points->y + c * kTile;
+    T* __restrict here = sums + c * kTile;
+    T* __restrict there = later + c * kTile + shift;
+    for (int64_t i = 0; i < end; ++i) {
+      const T part = Means ? action[i] * (y[i] - y[i + shift]) : action[i];
+      here[i] += part;
+      there[i] += Means ? -part : part;
+    }
+  }
+  return static_cast<double>(value);
 }
+
+// The kernels for d dimensions.
+template <class T>
+struct PairKernels {
+  decltype(&tile_pairs<T, Power::planar, true, true>) tile;
+  decltype(&shifted_pairs<T, Power::planar, true, true>) shifted;
+
+  static PairKernels of(int64_t d, bool means, bool value) {
+    const Power how = power_for(d);
+    if (how == Power::planar) return of<Power::planar>(means, value);
+    if (how == Power::product) return of<Power::product>(means, value);
+    return how == Power::root ? of<Power::root>(means, value) : of<Power::general>(means, value);
+  }
+
+ private:
+  template <Power How>
+  static PairKernels of(bool means, bool value) {
+    if (!means) return {tile_pairs<T, How, false, false>, shifted_pairs<T, How, false, false>};
+    if (!value) return {tile_pairs<T, How, true, false>, shifted_pairs<T, How, true, false>};
+    return {tile_pairs<T, How, true, true>, shifted_pairs<T, How, true, true>};
+  }
+};
 
 }  // namespace winkel::lvm

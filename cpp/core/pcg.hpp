@@ -19,52 +19,82 @@ struct SddRows {
   const T* diagonal;
 };
 
-// out = (diag(d) − W) x on rows [lo, hi), and the columns' sums of x out.
+// Columns are worked through in groups of a fixed number, so that the inner loops become vector code; rows
+// are padded with columns of zeros, which are converged from the start.
+inline int64_t padded_columns(int64_t d) {
+  if (d <= 2) return d;
+  if (d <= 4) return 4;
+  return d <= 8 ? 8 : (d + 7) / 8 * 8;
+}
+
+// out = (diag(d) − W) x on rows [lo, hi) for D columns from the first of x, and the columns' sums of x out.
 template <class T, int D>
 WINKEL_CLONES void sdd_rows(const SddRows<T>* m, const T* x, int64_t width, int64_t lo, int64_t hi,
                             T* __restrict out, double* __restrict products) {
-  const int64_t d = D > 0 ? D : width;
+  double total[D] = {};
   for (int64_t i = lo; i < hi; ++i) {
-    T* __restrict sum = out + i * d;
-    const T* own = x + i * d;
-    if constexpr (D > 0) {
-      T part[D] = {};
-      for (int64_t e = m->indptr[i]; e < m->indptr[i + 1]; ++e)
-        for (int64_t c = 0; c < D; ++c) part[c] += m->weights[e] * x[m->indices[e] * D + c];
-      for (int64_t c = 0; c < D; ++c) sum[c] = m->diagonal[i] * own[c] - part[c];
-    } else {
-      for (int64_t c = 0; c < d; ++c) sum[c] = m->diagonal[i] * own[c];
-      for (int64_t e = m->indptr[i]; e < m->indptr[i + 1]; ++e) {
-        const T w = m->weights[e];
-        const T* other = x + m->indices[e] * d;
-        for (int64_t c = 0; c < d; ++c) sum[c] -= w * other[c];
-      }
+    T part[D] = {};
+    for (int64_t e = m->indptr[i]; e < m->indptr[i + 1]; ++e) {
+      const T w = m->weights[e];
+      const T* __restrict other = x + m->indices[e] * width;
+      for (int64_t c = 0; c < D; ++c) part[c] += w * other[c];
     }
-    for (int64_t c = 0; c < d; ++c) products[c] += static_cast<double>(sum[c]) * static_cast<double>(own[c]);
+    const T* own = x + i * width;
+    for (int64_t c = 0; c < D; ++c) {
+      const T sum = m->diagonal[i] * own[c] - part[c];
+      out[i * width + c] = sum;
+      total[c] += static_cast<double>(sum) * static_cast<double>(own[c]);
+    }
   }
+  for (int64_t c = 0; c < D; ++c) products[c] += total[c];
 }
 
 // x += alpha p, r −= alpha q on rows [lo, hi), and the columns' sums of r² / d.
-template <class T>
+template <class T, int D>
 WINKEL_CLONES void descend_rows(const T* __restrict inverse, const T* __restrict alpha, const T* __restrict p,
-                                const T* __restrict q, int64_t d, int64_t lo, int64_t hi, T* __restrict x,
+                                const T* __restrict q, int64_t width, int64_t lo, int64_t hi, T* __restrict x,
                                 T* __restrict r, double* __restrict products) {
+  double total[D] = {};
   for (int64_t i = lo; i < hi; ++i)
-    for (int64_t c = 0; c < d; ++c) {
-      x[i * d + c] += alpha[c] * p[i * d + c];
-      const T left = r[i * d + c] - alpha[c] * q[i * d + c];
-      r[i * d + c] = left;
-      products[c] += static_cast<double>(left) * static_cast<double>(left * inverse[i]);
+    for (int64_t c = 0; c < D; ++c) {
+      const int64_t k = i * width + c;
+      x[k] += alpha[c] * p[k];
+      const T left = r[k] - alpha[c] * q[k];
+      r[k] = left;
+      total[c] += static_cast<double>(left) * static_cast<double>(left * inverse[i]);
     }
+  for (int64_t c = 0; c < D; ++c) products[c] += total[c];
 }
 
 // p = r / d + beta p on rows [lo, hi).
-template <class T>
+template <class T, int D>
 WINKEL_CLONES void turn_rows(const T* __restrict inverse, const T* __restrict beta, const T* __restrict r,
-                             int64_t d, int64_t lo, int64_t hi, T* __restrict p) {
+                             int64_t width, int64_t lo, int64_t hi, T* __restrict p) {
   for (int64_t i = lo; i < hi; ++i)
-    for (int64_t c = 0; c < d; ++c) p[i * d + c] = r[i * d + c] * inverse[i] + beta[c] * p[i * d + c];
+    for (int64_t c = 0; c < D; ++c)
+      p[i * width + c] = r[i * width + c] * inverse[i] + beta[c] * p[i * width + c];
 }
+
+// The kernels for D columns at once.
+template <class T>
+struct ColumnKernels {
+  int64_t columns;
+  decltype(&sdd_rows<T, 1>) multiply;
+  decltype(&descend_rows<T, 1>) descend;
+  decltype(&turn_rows<T, 1>) turn;
+
+  template <int D>
+  static ColumnKernels of() {
+    return {D, sdd_rows<T, D>, descend_rows<T, D>, turn_rows<T, D>};
+  }
+
+  static ColumnKernels for_width(int64_t width) {
+    if (width % 16 == 0) return of<16>();
+    if (width % 8 == 0) return of<8>();
+    if (width % 4 == 0) return of<4>();
+    return width % 2 == 0 ? of<2>() : of<1>();
+  }
+};
 
 template <class T>
 class ConjugateGradients {
@@ -73,6 +103,7 @@ class ConjugateGradients {
       : m_(matrix),
         n_(n),
         d_(d),
+        kernels_(ColumnKernels<T>::for_width(d)),
         threads_(n * d < kSmall ? 1 : threads),
         alpha_(columns()),
         beta_(columns()),
@@ -120,42 +151,47 @@ class ConjugateGradients {
   size_t blocks() const { return static_cast<size_t>((n_ + kBlock - 1) / kBlock * d_); }
   static bool active(double now, double start, double tol) { return now > tol * tol * start; }
 
-  double* part(int64_t lo) {
-    double* at = part_.data() + lo / kBlock * d_;
-    std::fill(at, at + d_, 0.0);
-    return at;
-  }
+  double* part(int64_t lo) { return part_.data() + lo / kBlock * d_; }
 
   void total(std::vector<double>& out) const {
     std::fill(out.begin(), out.end(), 0.0);
     for (size_t k = 0; k < part_.size(); ++k) out[k % columns()] += part_[k];
   }
 
-  void multiply(std::vector<double>& out) {
+  // body(first column, lo, hi) for all groups of columns of all blocks of rows.
+  template <class Body>
+  void for_columns(const Body& body) const {
     parallel_blocks(n_, kBlock, threads_, [&](int64_t lo, int64_t hi) {
-      if (d_ == 2)
-        sdd_rows<T, 2>(&m_, p_.data(), d_, lo, hi, q_.data(), part(lo));
-      else
-        sdd_rows<T, 0>(&m_, p_.data(), d_, lo, hi, q_.data(), part(lo));
+      for (int64_t c = 0; c < d_; c += kernels_.columns) body(c, lo, hi);
+    });
+  }
+
+  void multiply(std::vector<double>& out) {
+    std::fill(part_.begin(), part_.end(), 0.0);
+    for_columns([&](int64_t c, int64_t lo, int64_t hi) {
+      kernels_.multiply(&m_, p_.data() + c, d_, lo, hi, q_.data() + c, part(lo) + c);
     });
     total(out);
   }
 
   void descend(T* r, T* x, std::vector<double>& out) {
-    parallel_blocks(n_, kBlock, threads_, [&](int64_t lo, int64_t hi) {
-      descend_rows(inverse_.data(), alpha_.data(), p_.data(), q_.data(), d_, lo, hi, x, r, part(lo));
+    std::fill(part_.begin(), part_.end(), 0.0);
+    for_columns([&](int64_t c, int64_t lo, int64_t hi) {
+      kernels_.descend(inverse_.data(), alpha_.data() + c, p_.data() + c, q_.data() + c, d_, lo, hi, x + c,
+                       r + c, part(lo) + c);
     });
     total(out);
   }
 
   void turn(const T* r) {
-    parallel_blocks(n_, kBlock, threads_, [&](int64_t lo, int64_t hi) {
-      turn_rows(inverse_.data(), beta_.data(), r, d_, lo, hi, p_.data());
+    for_columns([&](int64_t c, int64_t lo, int64_t hi) {
+      kernels_.turn(inverse_.data(), beta_.data() + c, r + c, d_, lo, hi, p_.data() + c);
     });
   }
 
   const SddRows<T>& m_;
   int64_t n_, d_;
+  ColumnKernels<T> kernels_;
   int threads_;
   std::vector<T> alpha_, beta_, p_, q_, inverse_;
   std::vector<double> part_;

@@ -124,7 +124,7 @@ class LVM(GraphEmbedder):
                 self.keep_frames,
             ),
             init=self.init,
-            single=getattr(data, "dtype", None) == np.float32,
+            single=_is_single(data),
             seed=seed,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
@@ -221,6 +221,12 @@ class LVM(GraphEmbedder):
         if isinstance(data, tuple | Graph) or issparse(data):
             return ByPaths(graph)
         return ByMatrix(as_distances(data))
+
+
+def _is_single(data: Any) -> bool:
+    """Whether rows, or the distances of neighbour lists made from rows, are in single precision."""
+    source = data.knn_distances if isinstance(data, Graph) else data
+    return getattr(source, "dtype", None) == np.float32
 
 
 def _quietly(steps: Any, what: str) -> Any:

@@ -331,3 +331,12 @@ _EXPECTED = {
 )
 def test_scikit_learn(estimator, check):
     check(estimator)
+
+
+@connected_or_not
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_neighbour_lists_keep_the_precision_of_their_rows(dtype):
+    X = X_DIGITS[:200].astype(dtype)
+    given = lvm(levels=0).fit(wk.graph.knn(X, lvm().n_neighbors))
+    assert given.embedding_.Y.dtype == dtype
+    np.testing.assert_array_equal(given.embedding_.Y, lvm(levels=0).fit(X).embedding_.Y)

@@ -38,6 +38,9 @@ CASES = [
     {"levels": 3, "n": 150},
     {"n": 300, "spread": 3.0},  # more than one tile
     {"n": 530, "m": 3, "k": 3},  # three tiles
+    {"m": 14, "levels": 1, "n": 400},  # several small blocks in a tile, several such tiles
+    {"m": 4, "levels": 2, "n": 500},
+    {"m": 20, "n": 60},  # more columns than one group of the linear solver
 ]
 
 

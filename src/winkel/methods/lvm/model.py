@@ -61,16 +61,21 @@ class Model:
     def _compiled(
         self, both: NDArray[np.int32], exceptions: Exceptions, single: bool
     ) -> _core.LatentPairs32 | _core.LatentPairs64:
+        # Items of a block stand together in memory: they meet one another, and so do their neighbours.
+        items = self.coarse.base.items
+        place = np.empty(self.n, np.int32)
+        place[items] = np.arange(self.n, dtype=np.int32)
+        both = place[both]
         order = np.lexsort((both[:, 1], both[:, 0]))
         indptr = np.searchsorted(both[order, 0], np.arange(self.n + 1)).astype(np.int64)
         kind = _core.LatentPairs32 if single else _core.LatentPairs64
         weights, squares = np.tile(self.similar.weights, 2)[order], np.tile(self.similar.squares, 2)[order]
-        made = kind(indptr, np.ascontiguousarray(both[order, 1]), weights, squares)
+        made = kind(items, indptr, np.ascontiguousarray(both[order, 1]), weights, squares)
         none = Exceptions(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint8))
         for family in self.coarse.families:
             some = exceptions if family is self.coarse.base else none
             made.add_family(
-                family.items, family.bounds, family.reach, family.slack, family.mass,
+                place[family.items], family.bounds, family.reach, family.slack, family.mass,
                 some.start, some.entry, some.ways,
             )  # fmt: skip
         made.balance(self.factor, self.repulsion)
