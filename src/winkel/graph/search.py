@@ -32,7 +32,8 @@ SLACK = 8  # candidates beyond k that the proof of exactness can lean on
 _SMALLEST = 2.0**-126  # below it float32 rounds more, or to zero
 _SKETCH = 64  # coordinates of the projection that trees see in place of many more
 _LEAF, _CANDIDATES = 256, 24  # two dozen new and as many old candidates fill one panel of the tile kernel
-_MAX_TREES, _TREES_ENOUGH, _MAX_ROUNDS, _STILL = 12, 0.9, 20, 0.001
+# Trees come before the first round while they bring much; later ones only where rounds stand still.
+_FIRST_TREES, _MAX_TREES, _TREES_ENOUGH, _MAX_ROUNDS, _STILL = 8, 12, 0.9, 20, 0.001
 _SAMPLE = 512
 
 
@@ -177,7 +178,8 @@ def approximate(
         if recall.low >= target or (still and trees == _MAX_TREES):
             break
         # Descent alone does not leave the leaves of one tree when these are closed; another tree joins them.
-        if trees < _MAX_TREES and (still or recall.value < _TREES_ENOUGH):
+        first = trees < _FIRST_TREES and recall.value < _TREES_ENOUGH
+        if first or (still and trees < _MAX_TREES):
             search.grow_tree(n_jobs)
             trees, still = trees + 1, False
         else:
