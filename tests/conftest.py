@@ -6,5 +6,5 @@ from hypothesis import settings
 # change is judged by what it changes, not by the day's luck.
 settings.register_profile("winkel", deadline=None, derandomize=True)
 # Under the sanitizers everything is several times slower; what they look for shows in few examples.
-settings.register_profile("sanitized", deadline=None, max_examples=10, derandomize=True)
+settings.register_profile("sanitized", deadline=None, max_examples=5, derandomize=True)
 settings.load_profile("winkel")
