@@ -33,10 +33,9 @@ class NullTest:
     Y : the map of the data. `clusters` : the cluster of each point, 0 being the largest.
     clarity : of each cluster, how far its density stands above the valley around it (logarithm; that of the gap for an island).
     cluster_p : of each cluster, (1 + b) / (1 + B): in b of B maps of structureless data some cluster, at least half as large,
-        was as clear. `null_clarity` (B × clusters) has the clearest such one of each map.
+        was as clear. `null_clarity` (B × clusters) has the clearest such one of each map. No cluster_p is below 1 / (1 + B).
     preserved : of each point, the share of its neighbours in the data that are its neighbours in the map.
-    point_p : of each point, (1 + s) / (1 + B), s the sum over maps of the share of points that do as well or better.
-    No p can be smaller than 1 / (1 + B).
+    point_p : of each point, (1 + c) / (1 + n B), c of the n B points of those maps doing as well or better.
     """
 
     Y: FloatArray
@@ -76,7 +75,7 @@ class NullTest:
         return "\n".join(
             [
                 f"{len(self.Y)} rows against {self.n_repeats} maps of data without structure ({self.null}); with so many "
-                f"no p can be below {1 / (1 + self.n_repeats):.3f}",
+                f"no p of a cluster can be below {1 / (1 + self.n_repeats):.3f}",
                 *table_lines(rows),
                 f"neighbours kept: {self.preserved.mean():.3f}, by chance {self.null_preserved.mean():.3f}; "
                 f"{points:.0%} of the points keep more than chance does (p ≤ {_LEVEL})",
@@ -133,11 +132,11 @@ def null_test(
         Y_null, null_kept[b] = _mapped(estimator, data, seed, k, n_jobs)
         clearest[b] = _clearest(density_clusters(Y_null, k, 0.0, n_jobs), found.mass)
         ordered = np.sort(null_kept[b])
-        as_good += 1 - np.searchsorted(ordered, kept, side="left") / n
+        as_good += n - np.searchsorted(ordered, kept, side="left")
     beaten = (clearest >= found.clarity).sum(axis=0)
     return NullTest(
         Y, null, repeats, k, found.labels, found.clarity, (1 + beaten) / (1 + repeats), clearest, kept,
-        (1 + as_good) / (1 + repeats), null_kept.mean(axis=1),
+        (1 + as_good) / (1 + n * repeats), null_kept.mean(axis=1),
     )  # fmt: skip
 
 
