@@ -80,7 +80,7 @@ class AttractRepel(GraphEmbedder):
         min_dist: float = 0.1,
         spread: float = 1.0,
         negative_sample_rate: float | None = 5.0,
-        reg: float = 1e-3,
+        reg: float = 1e-2,
         gamma: float | None = None,
         rank: int | None = None,
         init: str | ArrayLike = "auto",

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..typing import FloatArray
 from .base import SolverState, Status
-from .gradient import _check_fraction, _check_positive, _check_tolerance, _norm, _small_gradient
-
-
-class Exaggerable(Protocol):
-    """A problem whose attractions can be made stronger for a while, and which may sample pairs anew every round."""
-
-    def exaggerated(self, factor: float, /) -> Exaggerable:
-        """The problem with attractions `factor` times as strong."""
-
-    def at_round(self, number: int, /) -> Exaggerable:
-        """The problem with the pairs of that round."""
-
-    def gradient(self, Y: FloatArray, /) -> tuple[float, FloatArray]:
-        """The value at Y and its gradient."""
+from .gradient import (
+    Exaggerable,
+    Exaggeration,
+    _check_fraction,
+    _check_positive,
+    _check_tolerance,
+    _norm,
+    _small_gradient,
+)
 
 
 @dataclass(frozen=True)
@@ -38,21 +32,20 @@ class GainsState(SolverState):
 class DeltaBarDelta:
     """V ← momentum·V − (step_size/e)·gains·∇f(Y), Y ← Y + V less its mean.
 
-    A gain grows by 0.2 while its coordinate moves against its gradient, and falls to 0.8 of itself when it moves along it (Jacobs 1988, as in van der Maaten and Hinton 2008). No row moves further than `max_step`. During the first
-    `exaggeration_iter` iterations attractions are e = `exaggeration` times as strong, and their objective, in phase 0, is
-    not compared with later ones. It has converged when the root mean square of the gradient is at most `tol`.
+    A gain grows by 0.2 while its coordinate moves against its gradient, and falls to 0.8 of itself when it moves along it
+    (Jacobs 1988, as in van der Maaten and Hinton 2008). No row moves further than `max_step`. `early` makes attractions e
+    times as strong at first. It has converged when the root mean square of the gradient is at most `tol`.
     """
 
     step_size: float
     momentum: float = 0.8
     max_step: float = 5.0
-    exaggeration: float = 1.0
-    exaggeration_iter: int = 0
+    early: Exaggeration = field(default_factory=Exaggeration)
     tol: float = 0.0
     name = "gradient descent with gains"
 
     def __post_init__(self) -> None:
-        for name in ("step_size", "max_step", "exaggeration"):
+        for name in ("step_size", "max_step"):
             _check_positive(name, getattr(self, name))
         _check_fraction("momentum", self.momentum)
         _check_tolerance(self.tol)
@@ -64,7 +57,7 @@ class DeltaBarDelta:
     def init(self, problem: Exaggerable, Y0: FloatArray) -> GainsState:
         """The centred start, at rest."""
         Y = Y0 - Y0.mean(axis=0)
-        phase, value, gradient = self._evaluate(problem, Y, 0)
+        phase, value, gradient = self.early.evaluate(problem, Y, 0)
         return GainsState(
             0, Y, value, _norm(gradient), gradient, np.zeros_like(Y), np.ones_like(Y), phase=phase
         )
@@ -73,27 +66,21 @@ class DeltaBarDelta:
         """The state one step further downhill."""
         t = state.iteration
         gradient, velocity = state.gradient, state.velocity
-        if t > 0 and t == self.exaggeration_iter:
+        if t > 0 and t == self.early.iterations:
             velocity = np.zeros_like(velocity)  # the forces have changed all at once
         turned = (velocity > 0) != (gradient > 0)
         gains = np.maximum(np.where(turned, state.gains + 0.2, 0.8 * state.gains), 0.01)
         gains = gains.astype(state.Y.dtype, copy=False)
-        size = self.step_size / (self.exaggeration if state.phase == 0 else 1.0)
+        size = self.step_size / (self.early.factor if state.phase == 0 else 1.0)
         velocity = _limited(self.momentum * velocity - size * gains * gradient, self.max_step)
         Y = state.Y + velocity
         Y = Y - Y.mean(axis=0)
-        phase, value, gradient = self._evaluate(problem, Y, t + 1)
+        phase, value, gradient = self.early.evaluate(problem, Y, t + 1)
         return GainsState(t + 1, Y, value, _norm(gradient), gradient, velocity, gains, phase=phase)
 
     def done(self, state: GainsState) -> Status | None:
         """Converged when the gradient is small, and no longer exaggerated."""
         return _small_gradient(state, self.tol) if state.phase else None
-
-    def _evaluate(self, problem: Exaggerable, Y: FloatArray, t: int) -> tuple[int, float, FloatArray]:
-        early = t < self.exaggeration_iter
-        now = problem.exaggerated(self.exaggeration if early else 1.0).at_round(t)
-        value, gradient = now.gradient(Y)
-        return 0 if early else 1, float(value), gradient
 
 
 def _limited(step: FloatArray, most: float) -> FloatArray:

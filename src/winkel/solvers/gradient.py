@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from ..errors import InvalidParameterError
 from ..typing import FloatArray
 from .base import SolverState, Status
+
+_LEAST_STEP = 0.05  # share of the step that is left when it has fallen
 
 
 class Differentiable(Protocol):
@@ -22,6 +24,36 @@ class Differentiable(Protocol):
 
     def gradient(self, Y: FloatArray, /) -> tuple[float, FloatArray]:
         """The value at Y and its gradient."""
+
+
+class Exaggerable(Differentiable, Protocol):
+    """A problem whose attractions can be made stronger for a while, and which may sample pairs anew every round."""
+
+    def exaggerated(self, factor: float, /) -> Exaggerable:
+        """The problem with attractions `factor` times as strong."""
+
+    def at_round(self, number: int, /) -> Exaggerable:
+        """The problem with the pairs of that round."""
+
+
+@dataclass(frozen=True)
+class Exaggeration:
+    """Attractions `factor` times as strong in the first `iterations`, whose objectives, in phase 0, are not compared with
+    later ones. Problems without attractions have phase 1 from the beginning."""
+
+    factor: float = 1.0
+    iterations: int = 0
+
+    def __post_init__(self) -> None:
+        _check_positive("exaggeration", self.factor)
+
+    def evaluate(self, problem: Any, Y: FloatArray, t: int) -> tuple[int, float, FloatArray]:
+        """The phase of iteration t, the value at Y and its gradient along the constraint."""
+        early = t < self.iterations
+        if hasattr(problem, "exaggerated"):
+            problem = problem.exaggerated(self.factor if early else 1.0).at_round(t)
+        value, gradient = _evaluate(problem, Y)
+        return 0 if early else 1, value, gradient
 
 
 @dataclass(frozen=True)
@@ -85,8 +117,9 @@ class GradientDescent:
 class Adam:
     """Adam (Kingma and Ba, 2015, algorithm 1): steps of about `step_size` in every coordinate.
 
-    It has converged when the root mean square of the (tangent) gradient is at most `tol`; `tol=0` runs to
-    `max_iter`.
+    With `fall` they grow shorter, evenly, to a twentieth of `step_size` after `fall` iterations. `early` makes attractions
+    stronger at first. It has converged when the root mean square of the (tangent) gradient is at most `tol`; `tol=0` runs
+    to `max_iter`.
     """
 
     step_size: float
@@ -94,11 +127,15 @@ class Adam:
     beta2: float = 0.999
     epsilon: float = 1e-8
     tol: float = 1e-5
+    fall: int | None = None
+    early: Exaggeration = field(default_factory=Exaggeration)
     name = "Adam"
 
     def __post_init__(self) -> None:
         _check_positive("step_size", self.step_size)
         _check_positive("epsilon", self.epsilon)
+        if self.fall is not None:
+            _check_positive("fall", self.fall)
         _check_fraction("beta1", self.beta1)
         _check_fraction("beta2", self.beta2)
         _check_tolerance(self.tol)
@@ -110,23 +147,26 @@ class Adam:
     def init(self, problem: Differentiable, Y0: FloatArray) -> AdamState:
         """The projected start, with running means of zero."""
         Y = _project(problem, Y0)
-        value, gradient = _evaluate(problem, Y)
-        return AdamState(0, Y, value, _norm(gradient), gradient, np.zeros_like(Y), np.zeros_like(Y))
+        phase, value, gradient = self.early.evaluate(problem, Y, 0)
+        return AdamState(
+            0, Y, value, _norm(gradient), gradient, np.zeros_like(Y), np.zeros_like(Y), phase=phase
+        )
 
     def step(self, problem: Differentiable, state: AdamState) -> AdamState:
         """The state after one step, the running means freed of their bias towards zero."""
         t = state.iteration + 1
         mean = self.beta1 * state.mean + (1.0 - self.beta1) * state.gradient
         square = self.beta2 * state.square + (1.0 - self.beta2) * state.gradient**2
-        size = self.step_size / (1.0 - self.beta1**t)
+        share = 1.0 if self.fall is None else max(_LEAST_STEP, 1.0 - state.iteration / self.fall)
+        size = share * self.step_size / (1.0 - self.beta1**t)
         scale = np.sqrt(square / (1.0 - self.beta2**t)) + self.epsilon
         Y = _project(problem, state.Y - size * mean / scale)
-        value, gradient = _evaluate(problem, Y)
-        return AdamState(t, Y, value, _norm(gradient), gradient, mean, square)
+        phase, value, gradient = self.early.evaluate(problem, Y, t)
+        return AdamState(t, Y, value, _norm(gradient), gradient, mean, square, phase=phase)
 
     def done(self, state: AdamState) -> Status | None:
-        """Converged when the gradient is small."""
-        return _small_gradient(state, self.tol)
+        """Converged when the gradient is small, and no longer of exaggerated attractions."""
+        return _small_gradient(state, self.tol) if state.phase else None
 
 
 def _project(problem: Any, Y: FloatArray) -> FloatArray:

@@ -235,7 +235,7 @@ def test_solvers_lower_the_loss(solver):
         ({"n_components": 0}, "n_components must be"),
         ({"objective": "mds"}, "objective must be one of"),
         ({"learning_rate": -1.0}, "learning_rate"),
-        ({"solver": "adam", "exaggeration": 4.0}, "exaggeration goes with"),
+        ({"solver": "momentum", "exaggeration": 4.0}, "exaggeration goes with"),
         ({"reg": 0.0}, "reg must be"),
     ],
 )

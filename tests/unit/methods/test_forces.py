@@ -233,7 +233,7 @@ def test_forces_of_all_pairs_make_the_gradient(objective):
 
 def test_attraction_and_repulsion_of_lemma_4():
     Y = some_map()
-    found = wk.forces(X, Y, Objective("lle", n_neighbors=6))
+    found = wk.forces(X, Y, Objective("lle", n_neighbors=6, reg=1e-3))
     index = wk.graph.knn(X, 6).knn_indices
     W = np.zeros((60, 60))
     np.put_along_axis(W, index.astype(np.int64), reconstruction(X, index, 1e-3, None), axis=1)

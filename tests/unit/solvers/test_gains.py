@@ -10,6 +10,7 @@ import pytest
 from winkel.errors import InvalidParameterError
 from winkel.solvers import run
 from winkel.solvers.gains import DeltaBarDelta
+from winkel.solvers.gradient import Adam, Exaggeration
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,17 @@ def test_first_steps_by_hand():
     np.testing.assert_allclose(state.Y, [[-0.5], [0.5]])  # less the mean −0.1
 
 
-def test_exaggeration_ends_and_its_phase_with_it():
+@pytest.mark.parametrize("kind", [DeltaBarDelta, Adam])
+def test_exaggeration_ends_and_its_phase_with_it(kind):
     problem = springs()
-    solver = DeltaBarDelta(0.1, exaggeration=4.0, exaggeration_iter=5, tol=1e-3)
+    solver = kind(0.1, early=Exaggeration(4.0, 5), tol=1e-3)
     state = solver.init(problem, np.ones((20, 2)))
     phases = [state.phase]
     for _ in range(7):
         state = solver.step(problem, state)
         phases.append(state.phase)
+        expected = problem.exaggerated(1.0 if state.phase else 4.0).gradient(state.Y)
+        np.testing.assert_allclose(state.gradient, expected[1], rtol=1e-12)
     assert phases == [0] * 5 + [1] * 3
     assert solver.done(replace(state, phase=0, residual=0.0)) is None
     assert solver.done(replace(state, residual=0.0)).converged
@@ -77,9 +81,12 @@ def test_no_row_moves_further_than_allowed():
     np.testing.assert_allclose(np.linalg.norm(state.velocity, axis=1), 5)
 
 
-@pytest.mark.parametrize(
-    "change", [{"step_size": 0.0}, {"momentum": 1.0}, {"exaggeration": -1.0}, {"tol": -1.0}]
-)
+@pytest.mark.parametrize("change", [{"step_size": 0.0}, {"momentum": 1.0}, {"tol": -1.0}])
 def test_wrong_settings_are_told(change):
     with pytest.raises(InvalidParameterError):
         DeltaBarDelta(**{"step_size": 1.0} | change)
+
+
+def test_an_exaggeration_is_positive():
+    with pytest.raises(InvalidParameterError, match="exaggeration"):
+        Exaggeration(-1.0)

@@ -86,6 +86,12 @@ def test_adam_follows_its_formula_for_three_steps():
     assert np.allclose(result.state.Y, Y, rtol=1e-13)
 
 
+def test_steps_of_adam_fall_evenly_to_a_twentieth():
+    far = np.array([[1e6, -1e6]])  # so far from the goal that every step has its full length
+    places = [run(Adam(1.0, tol=0, fall=4), Bowl(), far, max_iter=t).state.Y[0, 0] for t in range(1, 7)]
+    assert np.allclose(-np.diff([1e6, *places]), [1.0, 0.75, 0.5, 0.25, 0.05, 0.05], atol=1e-4)
+
+
 @pytest.mark.parametrize("solver", SOLVERS, ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_precision_of_the_start_is_kept(solver, dtype):
@@ -118,6 +124,7 @@ def test_without_a_tolerance_the_length_is_fixed_and_no_warning_is_due():
         (lambda: Adam(1, beta2=-0.1), "beta2"),
         (lambda: Adam(1, epsilon=0), "epsilon"),
         (lambda: Adam(1, tol=float("nan")), "tol"),
+        (lambda: Adam(1, fall=0), "fall"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(make, message):

@@ -58,7 +58,7 @@ class Objective:
     min_dist: float = 0.1
     spread: float = 1.0
     negative_sample_rate: float | None = 5.0
-    reg: float = 1e-3
+    reg: float = 1e-2
     gamma: float | None = None
 
     def __post_init__(self) -> None:

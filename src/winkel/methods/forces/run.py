@@ -13,7 +13,7 @@ from ...errors import InvalidParameterError
 from ...random import Stream
 from ...solvers import run
 from ...solvers.gains import DeltaBarDelta
-from ...solvers.gradient import Adam, GradientDescent
+from ...solvers.gradient import Adam, Exaggeration, GradientDescent
 from ...typing import FloatArray
 from .objective import Objective
 from .pca import ExactDescent, PcaProblem
@@ -28,9 +28,8 @@ class Schedule:
 
     solver: str
     max_iter: int
-    learning_rate: (
-        float  # on a quarter of the gradient, times n for losses that are normalized; Adam's is its step
-    )
+    # On a quarter of the gradient, times n for losses that are normalized; Adam's is its first step.
+    learning_rate: float
     exaggeration: float
     exaggeration_iter: int
     start_spread: float  # standard deviation of the first coordinate
@@ -40,9 +39,9 @@ class Schedule:
 SCHEDULES = {
     "pca": Schedule("exact", 500, 1.0, 1.0, 0, 1.0, 1e-6),
     "two_kernel_pca": Schedule("adam", 300, 0.1, 1.0, 0, 1.0, 0.0),
-    "lle": Schedule("gains", 500, 0.4, 4.0, 100, 1.0, 0.0),
+    "lle": Schedule("gains", 500, 0.4, 8.0, 150, 1.0, 0.0),
     "tsne": Schedule("gains", 750, 1.0, 12.0, 250, 1e-4, 0.0),
-    "umap": Schedule("adam", 300, 0.1, 1.0, 0, 1.0, 0.0),
+    "umap": Schedule("adam", 300, 1.0, 4.0, 90, 4.0, 0.0),
 }
 
 
@@ -75,8 +74,8 @@ def schedule(
         plan = replace(plan, exaggeration_iter=min(plan.exaggeration_iter, plan.max_iter // 3))
     if not (plan.learning_rate > 0 and np.isfinite(plan.learning_rate)):
         raise InvalidParameterError(f"learning_rate must be None or positive; got {learning_rate!r}.")
-    if plan.exaggeration != 1 and plan.solver != "gains":
-        raise InvalidParameterError('exaggeration goes with solver="gains".')
+    if plan.exaggeration != 1 and plan.solver not in ("gains", "adam"):
+        raise InvalidParameterError('exaggeration goes with solver="gains" and solver="adam".')
     return plan
 
 
@@ -84,16 +83,15 @@ def make_solver(plan: Schedule, problem: ForceProblem | PcaProblem, n: int) -> A
     """The solver of a schedule for a problem of n rows."""
     if plan.solver == "exact":
         return ExactDescent(tol=plan.tol)
+    early = Exaggeration(plan.exaggeration, plan.exaggeration_iter)
     if plan.solver == "adam":
-        return Adam(plan.learning_rate, tol=plan.tol)
+        return Adam(plan.learning_rate, tol=plan.tol, fall=plan.max_iter or None, early=early)
     # Rates are told for gradients without their factor 4, and where the weights of a row sum to about one.
     rows = n if isinstance(problem, ForceProblem) and problem.normalized else 1
     step = plan.learning_rate * rows / 4
     if plan.solver == "momentum":
         return GradientDescent(step, momentum=0.8, tol=plan.tol)
-    return DeltaBarDelta(
-        step, exaggeration=plan.exaggeration, exaggeration_iter=plan.exaggeration_iter, tol=plan.tol
-    )
+    return DeltaBarDelta(step, early=early, tol=plan.tol)
 
 
 def scaled_start(Y: FloatArray, spread: float, seed: int) -> FloatArray:
