@@ -31,30 +31,34 @@ struct Splines {
   double weight[kPadded], slope[kPadded];
 };
 
-// The fraction t in [0, 1) past the third of six nodes. Raised from degree 0 by the recurrence of the
-// B-spline weights w_p(j) = ((t + p - j) w(j - 1) + (j + 1 - t) w(j)) / p.
+// 120 times the coefficients of t^0 to t^5 in the six weights of a quintic B-spline, a row each power.
+constexpr double kQuintic[kSupport][kPadded] = {
+    {1, 26, 66, 26, 1, 0, 0, 0},    {-5, -50, 0, 50, 5, 0, 0, 0},  {10, 20, -60, 20, 10, 0, 0, 0},
+    {-10, 20, 0, -20, 10, 0, 0, 0}, {5, -20, 30, -20, 5, 0, 0, 0}, {-1, 5, -10, 10, -5, 1, 0, 0},
+};
+
+// The fraction t in [0, 1) past the third of six nodes.
+template <bool kSlopes>
 WINKEL_INLINE Splines splines_at(double place) {
-  Splines s = {};
+  Splines s;
   const int64_t cell = static_cast<int64_t>(place);
   s.first = cell - 2;
   const double t = place - static_cast<double>(cell);
-  double w[kSupport] = {1.0};
-  for (int p = 1; p < kSupport; ++p) {
-    if (p == kSupport - 1) {
-      s.slope[0] = -w[0];
-      for (int j = 1; j < kSupport; ++j) s.slope[j] = w[j - 1] - w[j];
+  for (int64_t j = 0; j < kPadded; ++j) {
+    double w = kQuintic[5][j] / 120, slope = w;
+    for (int p = 4; p >= 0; --p) {
+      w = w * t + kQuintic[p][j] / 120;
+      if (kSlopes && p > 0) slope = slope * t + w;
     }
-    const double over = 1.0 / p;
-    for (int j = p; j > 0; --j) w[j] = over * ((t + p - j) * w[j - 1] + (j + 1 - t) * w[j]);
-    w[0] = over * (1.0 - t) * w[0];
+    s.weight[j] = w;
+    if (kSlopes) s.slope[j] = slope;
   }
-  for (int j = 0; j < kSupport; ++j) s.weight[j] = w[j];
   return s;
 }
 
-template <class T>
+template <bool kSlopes, class T>
 WINKEL_INLINE Splines along(const SplineGrid& grid, const T* y, int side) {
-  return splines_at((static_cast<double>(y[side]) - grid.origin[side]) * grid.per_length);
+  return splines_at<kSlopes>((static_cast<double>(y[side]) - grid.origin[side]) * grid.per_length);
 }
 
 template <class T>
@@ -62,7 +66,7 @@ WINKEL_CLONES void spread_points(const SplineGrid& grid, const T* Y, const T* ch
                                  int64_t count, double* __restrict held) {
   for (int64_t c = 0; c < count; ++c) {
     const int64_t i = some[c];
-    const Splines row = along(grid, Y + 2 * i, 0), col = along(grid, Y + 2 * i, 1);
+    const Splines row = along<false>(grid, Y + 2 * i, 0), col = along<false>(grid, Y + 2 * i, 1);
     const double charge = charges == nullptr ? 1.0 : static_cast<double>(charges[i]);
     for (int64_t a = 0; a < kSupport; ++a) {
       double* __restrict to = held + (row.first + a) * grid.cols + col.first;
@@ -76,7 +80,7 @@ template <class T>
 WINKEL_CLONES void read_points(const SplineGrid& grid, const T* Y, int64_t lo, int64_t hi,
                                const double* __restrict held, double* values, double* gradients) {
   for (int64_t i = lo; i < hi; ++i) {
-    const Splines row = along(grid, Y + 2 * i, 0), col = along(grid, Y + 2 * i, 1);
+    const Splines row = along<true>(grid, Y + 2 * i, 0), col = along<true>(grid, Y + 2 * i, 1);
     double flat[kPadded] = {}, steep[kPadded] = {};
     for (int64_t a = 0; a < kSupport; ++a) {
       const double* __restrict from = held + (row.first + a) * grid.cols + col.first;

@@ -23,8 +23,6 @@ PAIRS = ("auto", "exact", "field", "sampled")
 EXACT_UP_TO = 20_000  # rows, where there is no field
 FIELD_FROM = 2_000  # rows; below, the exact sum takes no longer
 DRAWS = 64  # others that a row is compared with, when they are sampled
-# What each way takes, in microseconds of one core, as measured: a point and a node of the grid, a point of the tree.
-GRID_POINT, GRID_NODE, TREE_POINT = 0.35, 0.18, 1.0
 TREE_TOLERANCE = 1e-3
 
 
@@ -131,12 +129,10 @@ class ForceProblem:
 
     def _field_sum(self, Y: FloatArray, charges: FloatArray | None) -> tuple[Matrix, Matrix]:
         grid = _grid_field(self.kernel, self.far_form, self.n_jobs)
-        if Y.shape[1] == 2 and grid is not None:
-            fast = GRID_NODE * grid.n_nodes(Y) <= (TREE_POINT - GRID_POINT) * len(Y)
-            if fast or _tree_kernel(self.kernel, self.far_form) is None:
-                sums = grid.evaluate(Y, charges)
-                return sums.potentials, 0.5 * sums.gradients
         kernel = _tree_kernel(self.kernel, self.far_form)
+        if Y.shape[1] == 2 and grid is not None and (kernel is None or grid.beats_tree(Y)):
+            sums = grid.evaluate(Y, charges)
+            return sums.potentials, 0.5 * sums.gradients
         if kernel is None:
             raise InvalidParameterError(_no_field(self.kernel, self.far_form, Y.shape[1]))
         # The tree knows no factor of the distance, so the points are stretched by it.
