@@ -24,6 +24,8 @@ from ..methods.recipes import (
     cauchy_stages,
     choose_penalties,
     fit_scale,
+    grouped_start,
+    has_groups,
     loss_maker,
     pivot_start,
     preserve_distances,
@@ -62,10 +64,10 @@ class MDE(GraphEmbedder):
     loss, max_distances : for preserve="distances": a name of `winkel.losses` or what makes one, and the most pairs to use.
     constraint : "centered", "standardized", or a `winkel.Constraint`.
     anchors : (indices, positions): rows that are to stay in given places.
-    init : "quadratic" (spectral embedding of the graph; with preserve="distances" classical scaling), "random", or an
-        array of positions.
+    init : "quadratic" (spectral embedding of the graph, with repulsive="cauchy" and 1 000 rows or more of groups of
+        neighbours, which are mapped first; with preserve="distances" classical scaling), "random", or an array of positions.
     solver : "auto", "lbfgs", or "stochastic" (a tenth of the pairs at a time), as in `winkel.Problem.solve`.
-    max_iter, tol, memory : iterations at most (None: 200 with repulsive="cauchy", else 300); residual at which to stop;
+    max_iter, tol, memory : iterations at most (None: 160 with repulsive="cauchy", else 300); residual at which to stop;
         steps that L-BFGS remembers.
     keep_frames : how many iterates to keep on the way, in `embedding_.frames`.
 
@@ -347,6 +349,8 @@ class MDE(GraphEmbedder):
             Y = problem.constraint.initialize(*problem.shape, seed)
         elif graph is not None and self.preserve == "distances":
             Y = pivot_start(graph, self.n_components, seed, self.n_jobs)
+        elif graph is not None and has_groups(problem):
+            Y = grouped_start(problem, graph, seed, self.n_jobs)
         elif graph is not None:
             Y = spectral_start(graph, self.n_components, seed, self.n_jobs)
         else:

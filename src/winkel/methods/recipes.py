@@ -15,12 +15,15 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from ..data import as_matrix
 from ..errors import DataWarning, InvalidInputError, InvalidParameterError
 from ..graph import Graph, knn, path_distances, shortest_paths, spectral_embedding
+from ..graph.coarsen import graph_of_groups, neighbor_groups
 from ..graph.given import as_distances, function_distances
 from ..graph.metrics import pair_distances
 from ..problem import Centered, Constraint, Problem, losses, penalties
 from ..problem.distortions import Distortion, as_distortion
 from ..random import Stream
 from ..resources import check_memory, parse_memory, resolve_n_jobs, resolve_seed
+from ..solvers import run
+from ..solvers.lbfgs import LBFGS
 from ..typing import FloatArray, IntArray, Metric, RandomState
 from .pairs import random_pairs
 
@@ -61,8 +64,11 @@ CAUCHY_LEAST = 100.0
 # instead of 1 brings recall from 0.365 to 0.378 and label accuracy from 0.973 to 0.976.
 CAUCHY_MUTUAL = 2
 # Shares of that repulsion, and of the iterations, to begin with: classes come apart before neighbours do.
-CAUCHY_STAGES = ((0.04, 0.25), (0.12, 0.2), (0.4, 0.15))
-CAUCHY_ITERATIONS, ITERATIONS = 200, 300
+CAUCHY_STAGES = ((0.01, 0.125), (0.04, 0.19), (0.12, 0.16), (0.4, 0.125))
+CAUCHY_ITERATIONS, ITERATIONS = 160, 300
+# From so many rows on, groups of neighbours go first: with this share of the repulsion, and so many iterations.
+GROUPS_FROM, GROUPS_SHARE, GROUPS_ITERATIONS = 1000, 0.001, 100
+_GROUP_SPREAD = 0.3  # standard deviation of the rows about their group, in units of the Cauchy penalty
 MAX_DISTANCES = 5 * 10**7
 _PIVOTS = 100
 _PAIR_BYTES = 110.0  # measured peak of listing, packing and solving
@@ -181,6 +187,15 @@ def cauchy_stages(problem: Problem) -> tuple[tuple[float, float], ...]:
     return CAUCHY_STAGES if isinstance(problem.background, penalties.Cauchy) else ()
 
 
+def has_groups(problem: Problem) -> bool:
+    """Whether `grouped_start` is worth its while: many rows, all of whose pairs attract, beside the Cauchy penalty."""
+    return (
+        problem.n_items >= GROUPS_FROM
+        and isinstance(problem.background, penalties.Cauchy)
+        and float(np.min(problem.distortion.weights)) > 0  # type: ignore[attr-defined]
+    )
+
+
 def _shared_by_all(repel: Distortion, count: int, n: int) -> Distortion:
     """The repulsion of `count` pairs of weight −1, shared evenly by all pairs of n items."""
     if not isinstance(repel, penalties.Penalty):
@@ -254,6 +269,35 @@ def spectral_start(graph: Graph, n_components: int, seed: int, n_jobs: int | Non
     Y = spectral_embedding(graph, n_components, tol=1e-2, random_state=seed, n_jobs=n_jobs)
     spread = Y.std(axis=0)
     return np.asarray((Y - Y.mean(axis=0)) / np.where(spread > 0, spread, 1))
+
+
+def grouped_start(problem: Problem, graph: Graph, seed: int, n_jobs: int | None) -> FloatArray:
+    """A start for `preserve_neighbors(graph)` with the Cauchy penalty: groups of neighbours, mapped as rows will be.
+
+    A group attracts others as its rows do together, and repels them as so many rows; its rows begin around its place.
+    """
+    pulls = problem.distortion
+    assert isinstance(pulls, penalties.PushAndPull)
+    whole = Graph.from_edges(graph.edges, pulls.weights, n=graph.n)
+    groups = neighbor_groups(whole, seed)
+    coarse = graph_of_groups(whole, groups)
+    spread = Stream.named(seed, "around").normal((graph.n, problem.n_components))
+    if coarse.n_edges == 0:  # every component is a group
+        return spread
+    of_groups = Problem(
+        coarse.edges,
+        penalties.PushAndPull(coarse.weights, pulls.attractive, pulls.repulsive),
+        n_items=coarse.n,
+        n_components=problem.n_components,
+        background=problem.background,
+        charges=np.bincount(groups),
+        n_jobs=n_jobs,
+    ).with_background(GROUPS_SHARE)
+    start = spectral_start(coarse, problem.n_components, seed, n_jobs).astype(np.float32)
+    found = run(LBFGS(expects_convergence=False), of_groups, start, max_iter=GROUPS_ITERATIONS)
+    if found.status.word == "interrupted":
+        raise KeyboardInterrupt
+    return np.asarray(found.state.Y[groups] + _GROUP_SPREAD * spread)
 
 
 def principal_start(X: FloatArray, n_components: int) -> FloatArray:

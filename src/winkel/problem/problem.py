@@ -166,6 +166,8 @@ class Problem(Constrained):
     background : penalty, optional
         A penalty with one weight for all pairs of items, adding (1/p) Σ_{i<j} w f(dᵢⱼ): repulsion without sampling.
         In two and three dimensions it is summed as a field, within a relative error of 10⁻³ of the forces.
+    charges : array, shape (n_items,), optional
+        How much each item counts in the background: the term of a pair is multiplied by those of its two items.
     n_jobs : int, optional
         The number of threads. Results have the same bytes for any.
 
@@ -182,6 +184,7 @@ class Problem(Constrained):
         constraint: Constraint | None = None,
         pulls: Pulls | None = None,
         background: Distortion | None = None,
+        charges: ArrayLike | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.edges = _checked_edges(edges, n_items)
@@ -191,6 +194,7 @@ class Problem(Constrained):
         self.constraint = Centered() if constraint is None else constraint
         self.pulls = pulls
         self.background = background
+        self.charges = None if charges is None else np.asarray(charges, dtype=np.float64)
         self._kernel = None if background is None else Kernel.of(background)
         self.n_threads = resolve_n_jobs(n_jobs)
         self._plans: dict[str, PairPlan] = {}
@@ -286,9 +290,10 @@ class Problem(Constrained):
         if self.pulls is not None:
             total += self.pulls.add(Y, scale, gradient)
         if self._kernel is not None:
-            sums = self._field.evaluate(Y)
+            sums = self._field.evaluate(Y, self.charges)
             total += sums.total
-            gradient += Y.dtype.type(scale) * sums.forces
+            forces = sums.forces if sums.charges is None else sums.charges[:, None] * sums.forces
+            gradient += Y.dtype.type(scale) * forces
         return total * scale, gradient
 
     @property
@@ -329,6 +334,14 @@ class Problem(Constrained):
         self.constraint.check(*self.shape)
         if self.pulls is not None:
             check_placed_items("Pulls", self.pulls.indices, self.pulls.targets, *self.shape)
+        q = self.charges
+        if q is not None and (
+            self.background is None or q.shape != (self.n_items,) or not np.isfinite(q).all()
+        ):
+            raise InvalidParameterError(
+                f"charges go with a background and must be finite, of shape ({self.n_items},); "
+                f"got shape {q.shape} and background={self.background!r}."
+            )
 
 
 def _checked_components(n_components: int, n: int) -> int:

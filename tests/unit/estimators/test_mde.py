@@ -265,7 +265,7 @@ def test_frames_callbacks_and_status():
 
 def test_interruption_keeps_the_best():
     def interrupt(info):
-        if info.iteration == 5:
+        if info.iteration == 3:
             raise KeyboardInterrupt
 
     with pytest.warns(NotConvergedWarning, match="Interrupted"):

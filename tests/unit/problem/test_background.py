@@ -28,6 +28,30 @@ def test_background_is_the_sum_over_all_pairs(penalty, m):
     np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.parametrize("m", [2, 4])
+def test_an_item_of_charge_three_counts_as_three_items(m):
+    Y, charges = RNG.normal(size=(N, m)), np.where(np.arange(N) % 5 == 0, 3.0, 1.0)
+    pull, push = wk.penalties.Log1p(), wk.penalties.Cauchy(weights=-0.1)
+    charged = wk.Problem(EDGES, pull, n_components=m, background=push, charges=charges)
+    weights = charges[EVERY[:, 0]] * charges[EVERY[:, 1]]
+    plain = wk.Problem(EDGES, pull, n_components=m)
+    listed = wk.Problem(EVERY, wk.penalties.Cauchy(weights=-0.1 * weights), n_components=m)
+    value, gradient = charged.gradient(Y)
+    scale = len(EVERY) / len(EDGES)
+    assert value == pytest.approx(plain.average_distortion(Y) + scale * listed.average_distortion(Y))
+    expected = plain.gradient(Y)[1] + scale * listed.gradient(Y)[1]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("background", "charges"), [(None, np.ones(N)), (-1.0, np.ones(N - 1)), (-1.0, np.full(N, np.nan))]
+)
+def test_charges_need_a_background_and_one_number_an_item(background, charges):
+    push = None if background is None else wk.penalties.Cauchy(weights=background)
+    with pytest.raises(wk.errors.InvalidParameterError, match="charges"):
+        wk.Problem(EDGES, wk.penalties.Log1p(), background=push, charges=charges)
+
+
 def test_all_pairs_share_what_sampled_pairs_would_have():
     graph = wk.graph.knn(RNG.normal(size=(200, 4)), 6)
     sampled = wk.preserve_neighbors(graph, repulsive_fraction=2.0, random_state=0)

@@ -123,9 +123,7 @@ def test_a_real_fit_is_told_over_a_real_connection():
     with LocalServer(watch_site(feed)) as server:
         stream = urllib.request.urlopen(f"{server.url}events", timeout=20)
         assert stream.headers["content-type"].startswith("text/event-stream")
-        model = wk.MDE(n_neighbors=5, max_iter=5, random_state=0, callbacks=[feed])
-        with pytest.warns(wk.errors.NotConvergedWarning):
-            model.fit(X)
+        model = wk.MDE(n_neighbors=5, max_iter=5, random_state=0, callbacks=[feed]).fit(X)
         feed.finish()
         events = [parsed(part + "\n\n") for part in stream.read().decode().split("\n\n") if part]
         stream.close()
