@@ -40,7 +40,7 @@ def test_digits(d, deviation, index, error, linear):
     assert before[0] == pytest.approx(linear[0], rel=0.05)
     assert before[1] == pytest.approx(linear[1], abs=0.06)
     history = model.objective_history_
-    assert model.objective_ < 0.02 * history[0]
+    assert model.objective_ < 0.05 * history[0]
 
 
 def test_histogram_of_angles_keeps_most_nearest_neighbours():

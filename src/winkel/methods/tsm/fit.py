@@ -117,7 +117,8 @@ class _Found:
 def _solve(S: Similarities, rows: FloatArray, settings: Settings, work: Work) -> _Found:
     """The map of the rows of S."""
     d = min(settings.n_components, S.n)
-    start = svd_start(rows, d, S.threshold)
+    stricter = 1 - (1 - S.threshold) / 4 if settings.solver == "quasi_newton" else S.threshold
+    start = svd_start(rows, d, stricter)
     problem = Matching(S, work.n_jobs)
     if settings.solver == "dense":
         solver: Any = DenseUpdates(settings.momentum)
@@ -137,7 +138,11 @@ def _solve(S: Similarities, rows: FloatArray, settings: Settings, work: Work) ->
 
 
 def svd_start(X: FloatArray, d: int, threshold: float) -> Matrix:
-    """Factors of L_ij = v_i·v_j − τ‖v_i‖‖v_j‖ with v the linear projections (eq 17); the last column enters negatively."""
+    """Factors of L_ij = v_i·v_j − τ‖v_i‖‖v_j‖ with v the linear projections (eq 17); the last column enters negatively.
+
+    With a τ larger than that of the problem fewer dissimilar pairs are positive at the start. Quasi-Newton steps, which are
+    longer than alternating updates, then no longer shrink most rows to nothing, as they did for some rows and d = 4.
+    """
     V = svd_map(X, d).astype(np.float64)
     return np.column_stack([V, np.sqrt(threshold) * row_norms(V)])
 
