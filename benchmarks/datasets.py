@@ -103,6 +103,15 @@ def read_mnist() -> tuple[np.ndarray, np.ndarray]:
         return file["X"].reshape(len(file["X"]), -1).astype(np.float32), file["y"]
 
 
+@cache
+def digits() -> tuple[np.ndarray, np.ndarray]:
+    """scikit-learn's 1 797 digits of 8 × 8 pixels and their labels."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return X.astype(np.float32), y
+
+
 def mnist_pixels() -> np.ndarray:
     return mnist()[0]
 
@@ -144,6 +153,9 @@ def clusters(n: int, n_features: int = 50, rows_per_cluster: int = 1000, seed: i
 
 
 MNIST_784 = Dataset("mnist784", "MNIST, raw pixels", 70_000, mnist_pixels, mnist_labels)
+DIGITS = Dataset(
+    "digits", "scikit-learn's digits, 8 × 8 pixels", 1797, lambda: digits()[0], lambda: digits()[1]
+)
 MNIST_50 = Dataset("mnist50", "MNIST, 50 principal components", 70_000, mnist_components, mnist_labels)
 CLUSTERS = tuple(
     Dataset(f"clusters{name}", "synthetic anisotropic clusters", n, lambda n=n: clusters(n))
