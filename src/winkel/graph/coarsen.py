@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ..random import Stream
 from .graph import Graph
 
-
 Entry = TypeVar("Entry", bound=np.generic)
 
 

@@ -24,7 +24,8 @@ from .search import Indices, Points
 from .sparse import exact_sparse
 from .sparse_query import query_sparse
 
-_EXACT_UP_TO = 25_000  # rows; below this an exact search takes no longer than an approximate one
+# Rows, and rows for each neighbour: below, an exact search takes at most twice the time of an approximate one, or less.
+_EXACT_UP_TO, _EXACT_A_NEIGHBOR = 30_000, 700
 _POOR_RECALL = 0.9
 
 
@@ -49,7 +50,8 @@ def knn(
         pair (indices, distances) of n × k arrays. With a function as metric: any sequence of n items.
     metric : "euclidean", "cosine", "manhattan", "chebyshev", "correlation", "hamming", "jaccard", "precomputed",
         or a symmetric function of two rows.
-    method : "exact", "approximate" (dense data), or "auto": exact up to 25 000 rows.
+    method : "exact", "approximate" (dense data), or "auto": exact up to 30 000 rows, or 700 for each neighbour if
+        that is more.
     recall : share of true neighbours at which the approximate search stops, measured on sampled rows.
     max_memory : bytes or text like "4GB" that the search may use beside X; "auto" then takes the leaner way.
 
@@ -140,7 +142,8 @@ def _choose(X: FloatArray, k: int, plan: Preparation, method: str, n_jobs: int, 
     if method == "auto":
         method = (
             "exact"
-            if n <= _EXACT_UP_TO or (limit is not None and need["approximate"] > limit)
+            if n <= max(_EXACT_UP_TO, _EXACT_A_NEIGHBOR * k)
+            or (limit is not None and need["approximate"] > limit)
             else "approximate"
         )
     advice = (

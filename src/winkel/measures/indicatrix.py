@@ -157,7 +157,7 @@ def indicatrix(
     n_neighbors : size k of a point's neighbourhood.
     tolerance : a neighbour shown is false when it is not among the `tolerance * k` nearest in the data, and one in the data
         is missing when it is not among as many in the map.
-    graph : a neighbour graph of X with at least `tolerance * k` neighbours, to spare the search. Beyond 25 000 rows that
+    graph : a neighbour graph of X with at least `tolerance * k` neighbours, to spare the search. Beyond 30 000 rows that
         search is approximate (`random_state`).
     variance : one number a point to be kept beside, such as the LVM's `variance_`.
     """

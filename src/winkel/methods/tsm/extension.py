@@ -49,7 +49,7 @@ def locally_linear_extension(
     ----------
     n_neighbors : near rows, by angle, of which each row is made up; None is four times the dimension of the map.
     regularization : ε of eq 14, which keeps weights small where near rows are nearly dependent.
-    random_state, n_jobs : of the neighbour search, which is approximate beyond 25 000 rows.
+    random_state, n_jobs : of the neighbour search, which is approximate for many rows (see `winkel.graph.knn`).
 
     Rows of zeros are placed at the origin. The result has the precision of X.
     """
