@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..random import Stream
+from ..typing import FloatArray
 from .graph import Graph
 
 Entry = TypeVar("Entry", bound=np.generic)
@@ -30,11 +32,13 @@ def neighbor_groups(graph: Graph, seed: int) -> NDArray[np.int32]:
     return np.unique(own, return_inverse=True)[1].astype(np.int32)
 
 
-def graph_of_groups(graph: Graph, groups: NDArray[np.int32]) -> Graph:
-    """The graph whose nodes are the groups, tied by the sum of the weights between their members."""
+def graph_of_groups(graph: Graph, groups: NDArray[np.int32], weights: FloatArray) -> Graph:
+    """The graph whose nodes are the groups, tied by the sum of the `weights` of the edges between their members."""
     ends = groups[graph.edges]
-    apart = ends[:, 0] != ends[:, 1]
-    return Graph.from_edges(ends[apart], graph.weights[apart], n=int(groups.max()) + 1, combine="sum")
+    low, high = np.minimum(ends[:, 0], ends[:, 1]), np.maximum(ends[:, 0], ends[:, 1])
+    apart, n = low < high, int(groups.max()) + 1
+    ties = sp.coo_array((weights[apart], (low[apart], high[apart])), shape=(n, n)).tocsr().tocoo()
+    return Graph.from_edges(np.stack(ties.coords, axis=1), ties.data, n=n)
 
 
 def _independent_set(

@@ -278,9 +278,8 @@ def grouped_start(problem: Problem, graph: Graph, seed: int, n_jobs: int | None)
     """
     pulls = problem.distortion
     assert isinstance(pulls, penalties.PushAndPull)
-    whole = Graph.from_edges(graph.edges, pulls.weights, n=graph.n)
-    groups = neighbor_groups(whole, seed)
-    coarse = graph_of_groups(whole, groups)
+    groups = neighbor_groups(graph, seed)
+    coarse = graph_of_groups(graph, groups, pulls.weights)
     spread = Stream.named(seed, "around").normal((graph.n, problem.n_components))
     if coarse.n_edges == 0:  # every component is a group
         return spread

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -92,9 +93,11 @@ class GridField:
         return GridSums(potentials, gradients)
 
     def _spacing(self, extent: float) -> float:
-        if extent == 0:
+        """At most the finest; by steps of a root of two, so that transforms of the kernel serve many maps."""
+        if extent == 0 or extent >= self._finest * _LEAST_CELLS:
             return self._finest
-        return min(self._finest, extent / _LEAST_CELLS)
+        steps = math.ceil(2 * math.log2(self._finest * _LEAST_CELLS / extent))
+        return float(self._finest * 2 ** (-steps / 2))
 
     def _fresh_transform(self, spacing: float, rows: int, cols: int) -> Matrix:
         """The transform of f on the period, freed of what spreading and reading by splines do to it."""
@@ -122,7 +125,8 @@ def _nodes(side: float, spacing: float) -> int:
 def _period(nodes: int) -> int:
     from scipy import fft
 
-    return int(fft.next_fast_len(2 * nodes + _ECHO, real=True))
+    # By steps of 32, so that the transform of the kernel serves a map that grows for a while.
+    return int(fft.next_fast_len(-(-(2 * nodes + _ECHO) // 32) * 32, real=True))
 
 
 def _spline_spectrum(period: int, count: int) -> Matrix:
