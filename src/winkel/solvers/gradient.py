@@ -39,7 +39,7 @@ class Exaggerable(Differentiable, Protocol):
 @dataclass(frozen=True)
 class Exaggeration:
     """Attractions `factor` times as strong in the first `iterations`, whose objectives, in phase 0, are not compared with
-    later ones. Problems without attractions have phase 1 from the beginning."""
+    later ones. A problem that knows no attractions is taken as it is."""
 
     factor: float = 1.0
     iterations: int = 0
