@@ -27,12 +27,12 @@ SplineGrid checked_grid(Mat<const T> Y, double x, double y, double spacing, size
 }
 
 template <class T>
-Out2<double> spread_charges(Mat<const T> Y, std::optional<Vec<const T>> charges, double x, double y,
-                            double spacing, size_t rows, size_t cols, int threads) {
+Out2<T> spread_charges(Mat<const T> Y, std::optional<Vec<const T>> charges, double x, double y,
+                       double spacing, size_t rows, size_t cols, int threads) {
   const SplineGrid grid = checked_grid<T>(Y, x, y, spacing, rows, cols);
   if (charges && charges->shape(0) != Y.shape(0))
     throw std::invalid_argument("charges must have one entry a point");
-  auto [out, held] = new_array<Out2<double>, double>({rows, cols});
+  auto [out, held] = new_array<Out2<T>, T>({rows, cols});
   nb::gil_scoped_release release;
   spread<T>(grid, Y.data(), charges ? charges->data() : nullptr, static_cast<int64_t>(Y.shape(0)), threads,
             held);
@@ -40,14 +40,34 @@ Out2<double> spread_charges(Mat<const T> Y, std::optional<Vec<const T>> charges,
 }
 
 template <class T>
-std::pair<Out1<double>, Out2<double>> read_potential(Mat<const T> Y, Mat<const double> held, double x,
-                                                     double y, double spacing, int threads) {
+std::pair<Out1<T>, Out2<T>> read_potential(Mat<const T> Y, Mat<const T> held, double x, double y,
+                                           double spacing, int threads) {
   const SplineGrid grid = checked_grid<T>(Y, x, y, spacing, held.shape(0), held.shape(1));
-  auto [values, value] = new_array<Out1<double>, double>({Y.shape(0)});
-  auto [gradients, gradient] = new_array<Out2<double>, double>({Y.shape(0), 2});
+  auto [values, value] = new_array<Out1<T>, T>({Y.shape(0)});
+  auto [gradients, gradient] = new_array<Out2<T>, T>({Y.shape(0), 2});
   nb::gil_scoped_release release;
   read<T>(grid, Y.data(), static_cast<int64_t>(Y.shape(0)), held.data(), threads, value, gradient);
   return {values, gradients};
+}
+
+template <class T>
+Out2<T> halve_grid(Mat<const T> fine, int threads) {
+  const int64_t rows = static_cast<int64_t>(fine.shape(0)), cols = static_cast<int64_t>(fine.shape(1));
+  auto [out, coarse] =
+      new_array<Out2<T>, T>({static_cast<size_t>(halved(rows)), static_cast<size_t>(halved(cols))});
+  nb::gil_scoped_release release;
+  halve<T>(fine.data(), rows, cols, threads, coarse);
+  return out;
+}
+
+template <class T>
+void double_grid(Mat<const T> coarse, Mat<T> fine, int threads) {
+  const int64_t rows = static_cast<int64_t>(fine.shape(0)), cols = static_cast<int64_t>(fine.shape(1));
+  if (static_cast<int64_t>(coarse.shape(0)) != halved(rows) ||
+      static_cast<int64_t>(coarse.shape(1)) != halved(cols))
+    throw std::invalid_argument("coarse must have the shape of the halved grid");
+  nb::gil_scoped_release release;
+  add_doubled<T>(coarse.data(), rows, cols, threads, fine.data());
 }
 
 template <class T>
@@ -58,6 +78,10 @@ void bind_type(nb::module_& m) {
   m.def("grid_read", &read_potential<T>, nb::arg("Y"), nb::arg("held"), nb::arg("x"), nb::arg("y"),
         nb::arg("spacing"), nb::arg("threads"),
         "Value and gradient at points of the quintic spline with coefficients `held`.");
+  m.def("grid_halve", &halve_grid<T>, nb::arg("fine"), nb::arg("threads"),
+        "Charges as a grid of twice the spacing holds them.");
+  m.def("grid_double", &double_grid<T>, nb::arg("coarse"), nb::arg("fine"), nb::arg("threads"),
+        "Adds the potential of the grid of twice the spacing to that of `fine`.");
 }
 
 }  // namespace

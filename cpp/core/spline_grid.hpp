@@ -25,85 +25,101 @@ struct SplineGrid {
   int64_t rows, cols;  // a point's nodes end at most kPadded - 1 columns after its first
 };
 
+template <class T>
+struct Lanes8 {
+  typedef T V __attribute__((vector_size(kPadded * sizeof(T))));
+  typedef T Memory __attribute__((vector_size(kPadded * sizeof(T)), aligned(sizeof(T)), may_alias));
+};
+template <class T>
+using V8 = typename Lanes8<T>::V;
+template <class T>
+using Memory8 = typename Lanes8<T>::Memory;
+
 // Where a point lies: its first node and its weights along one side, with their slopes in units of nodes.
+template <class T>
 struct Splines {
   int64_t first;
-  double weight[kPadded], slope[kPadded];
+  V8<T> weight, slope;
 };
 
-// 120 times the coefficients of t^0 to t^5 in the six weights of a quintic B-spline, a row each power.
-constexpr double kQuintic[kSupport][kPadded] = {
-    {1, 26, 66, 26, 1, 0, 0, 0},    {-5, -50, 0, 50, 5, 0, 0, 0},  {10, 20, -60, 20, 10, 0, 0, 0},
-    {-10, 20, 0, -20, 10, 0, 0, 0}, {5, -20, 30, -20, 5, 0, 0, 0}, {-1, 5, -10, 10, -5, 1, 0, 0},
-};
+// Coefficients of t^0 to t^5 in the six weights of a quintic B-spline, a row each power.
+template <class T>
+struct Quintic {
+  T row[kSupport][kPadded];
 
-// The fraction t in [0, 1) past the third of six nodes.
-template <bool kSlopes>
-WINKEL_INLINE Splines splines_at(double place) {
-  Splines s;
-  const int64_t cell = static_cast<int64_t>(place);
-  s.first = cell - 2;
-  const double t = place - static_cast<double>(cell);
-  for (int64_t j = 0; j < kPadded; ++j) {
-    double w = kQuintic[5][j] / 120, slope = w;
-    for (int p = 4; p >= 0; --p) {
-      w = w * t + kQuintic[p][j] / 120;
-      if (kSlopes && p > 0) slope = slope * t + w;
-    }
-    s.weight[j] = w;
-    if (kSlopes) s.slope[j] = slope;
+  Quintic() {
+    constexpr int kTimes120[kSupport][kPadded] = {
+        {1, 26, 66, 26, 1},    {-5, -50, 0, 50, 5},  {10, 20, -60, 20, 10},
+        {-10, 20, 0, -20, 10}, {5, -20, 30, -20, 5}, {-1, 5, -10, 10, -5, 1},
+    };
+    for (int64_t p = 0; p < kSupport; ++p)
+      for (int64_t j = 0; j < kPadded; ++j) row[p][j] = static_cast<T>(kTimes120[p][j] / 120.0);
   }
-  return s;
+
+  WINKEL_INLINE V8<T> power(int p) const { return *reinterpret_cast<const Memory8<T>*>(row[p]); }
+};
+
+// Weights of the nodes about a place, in units of nodes: t in [0, 1) past the third of six.
+template <bool kSlopes, class T>
+WINKEL_INLINE Splines<T> splines_at(const Quintic<T>& quintic, double place) {
+  const int64_t cell = static_cast<int64_t>(place);
+  const T t = static_cast<T>(place - static_cast<double>(cell));
+  V8<T> weight = quintic.power(5), slope = weight;
+  for (int p = 4; p >= 0; --p) {
+    weight = weight * t + quintic.power(p);
+    if (kSlopes && p > 0) slope = slope * t + weight;
+  }
+  return {cell - 2, weight, slope};
 }
 
 template <bool kSlopes, class T>
-WINKEL_INLINE Splines along(const SplineGrid& grid, const T* y, int side) {
-  return splines_at<kSlopes>((static_cast<double>(y[side]) - grid.origin[side]) * grid.per_length);
+WINKEL_INLINE Splines<T> along(const SplineGrid& grid, const Quintic<T>& quintic, const T* y, int side) {
+  return splines_at<kSlopes>(quintic, (static_cast<double>(y[side]) - grid.origin[side]) * grid.per_length);
 }
 
 template <class T>
-WINKEL_CLONES void spread_points(const SplineGrid& grid, const T* Y, const T* charges, const int32_t* some,
-                                 int64_t count, double* __restrict held) {
+WINKEL_CLONES void spread_points(const SplineGrid& grid, const Quintic<T>& quintic, const T* Y,
+                                 const T* charges, const int32_t* some, int64_t count, T* __restrict held) {
   for (int64_t c = 0; c < count; ++c) {
     const int64_t i = some[c];
-    const Splines row = along<false>(grid, Y + 2 * i, 0), col = along<false>(grid, Y + 2 * i, 1);
-    const double charge = charges == nullptr ? 1.0 : static_cast<double>(charges[i]);
+    const Splines<T> row = along<false>(grid, quintic, Y + 2 * i, 0),
+                     col = along<false>(grid, quintic, Y + 2 * i, 1);
+    const T charge = charges == nullptr ? T(1) : charges[i];
     for (int64_t a = 0; a < kSupport; ++a) {
-      double* __restrict to = held + (row.first + a) * grid.cols + col.first;
-      const double share = charge * row.weight[a];
-      for (int64_t b = 0; b < kPadded; ++b) to[b] += share * col.weight[b];
+      auto* to = reinterpret_cast<Memory8<T>*>(held + (row.first + a) * grid.cols + col.first);
+      *to += charge * row.weight[a] * col.weight;
     }
   }
 }
 
 template <class T>
-WINKEL_CLONES void read_points(const SplineGrid& grid, const T* Y, int64_t lo, int64_t hi,
-                               const double* __restrict held, double* values, double* gradients) {
+WINKEL_INLINE T total(V8<T> x) {
+  return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+template <class T>
+WINKEL_CLONES void read_points(const SplineGrid& grid, const Quintic<T>& quintic, const T* Y, int64_t lo,
+                               int64_t hi, const T* __restrict held, T* values, T* gradients) {
+  const T per_length = static_cast<T>(grid.per_length);
   for (int64_t i = lo; i < hi; ++i) {
-    const Splines row = along<true>(grid, Y + 2 * i, 0), col = along<true>(grid, Y + 2 * i, 1);
-    double flat[kPadded] = {}, steep[kPadded] = {};
+    const Splines<T> row = along<true>(grid, quintic, Y + 2 * i, 0),
+                     col = along<true>(grid, quintic, Y + 2 * i, 1);
+    V8<T> flat = {}, steep = {};
     for (int64_t a = 0; a < kSupport; ++a) {
-      const double* __restrict from = held + (row.first + a) * grid.cols + col.first;
-      for (int64_t b = 0; b < kPadded; ++b) {
-        flat[b] += row.weight[a] * from[b];
-        steep[b] += row.slope[a] * from[b];
-      }
+      const V8<T> from = *reinterpret_cast<const Memory8<T>*>(held + (row.first + a) * grid.cols + col.first);
+      flat += row.weight[a] * from;
+      steep += row.slope[a] * from;
     }
-    double value = 0.0, down = 0.0, across = 0.0;
-    for (int64_t b = 0; b < kSupport; ++b) {
-      value += flat[b] * col.weight[b];
-      down += steep[b] * col.weight[b];
-      across += flat[b] * col.slope[b];
-    }
-    values[i] = value;
-    gradients[2 * i] = down * grid.per_length;
-    gradients[2 * i + 1] = across * grid.per_length;
+    values[i] = total<T>(flat * col.weight);
+    gradients[2 * i] = total<T>(steep * col.weight) * per_length;
+    gradients[2 * i + 1] = total<T>(flat * col.slope) * per_length;
   }
 }
 
 // Adds the charges (1 when null) of all points to `held` (rows x cols).
 template <class T>
-void spread(const SplineGrid& grid, const T* Y, const T* charges, int64_t n, int threads, double* held) {
+void spread(const SplineGrid& grid, const T* Y, const T* charges, int64_t n, int threads, T* held) {
+  const Quintic<T> quintic;
   const int64_t bands = (grid.rows + kBand - 1) / kBand;
   std::vector<int32_t> band(static_cast<size_t>(n)), order(static_cast<size_t>(n));
   parallel_blocks(n, 4096, threads, [&](int64_t lo, int64_t hi) {
@@ -122,16 +138,90 @@ void spread(const SplineGrid& grid, const T* Y, const T* charges, int64_t n, int
   for (int64_t turn = 0; turn < 2; ++turn)
     parallel_blocks((bands + 1 - turn) / 2, 1, threads, [&](int64_t half, int64_t) {
       const size_t b = static_cast<size_t>(2 * half + turn);
-      spread_points(grid, Y, charges, order.data() + start[b], start[b + 1] - start[b], held);
+      spread_points(grid, quintic, Y, charges, order.data() + start[b], start[b + 1] - start[b], held);
     });
+}
+
+// A quintic B-spline of twice the width is a sum of seven of them: the grid of twice the spacing holds the
+// charges, and gives the potential, that it would if points were spread on it and read from it. Its node J
+// lies at the node 2 J - kShift of the finer grid.
+constexpr int64_t kTaps = 7, kShift = 4;
+constexpr double kTwoScale[kTaps] = {1 / 32., 6 / 32., 15 / 32., 20 / 32., 15 / 32., 6 / 32., 1 / 32.};
+
+inline int64_t halved(int64_t nodes) {
+  return (nodes + kShift + kTaps / 2 - 1) / 2 + 1;
+}
+
+template <class T>
+WINKEL_CLONES void add_scaled(T* __restrict to, const T* __restrict from, T by, int64_t count) {
+  for (int64_t e = 0; e < count; ++e) to[e] += by * from[e];
+}
+
+// Charges held by the fine grid (rows x cols), as the coarse one (halved(rows) x halved(cols)) holds them.
+template <class T>
+void halve(const T* fine, int64_t rows, int64_t cols, int threads, T* coarse) {
+  const int64_t reach = kTaps / 2, out_rows = halved(rows), out_cols = halved(cols);
+  parallel_blocks(out_rows, 8, threads, [&](int64_t lo, int64_t hi) {
+    // Two stretches of even and odd nodes, so that taps are added to neighbours.
+    const int64_t width = out_cols + reach;
+    std::vector<T> line(static_cast<size_t>(cols)), split(static_cast<size_t>(2 * width));
+    for (int64_t J = lo; J < hi; ++J) {
+      std::fill(line.begin(), line.end(), T(0));
+      for (int64_t k = 0; k < kTaps; ++k) {
+        const int64_t i = 2 * J - kShift + k - reach;
+        if (i >= 0 && i < rows) add_scaled(line.data(), fine + i * cols, static_cast<T>(kTwoScale[k]), cols);
+      }
+      std::fill(split.begin(), split.end(), T(0));
+      for (int64_t j = 0; j < cols; ++j) {
+        const int64_t place = j + kShift + reach;  // of the first node that tap 0 reads for coarse node 0
+        split[static_cast<size_t>(place % 2 * width + place / 2)] = line[static_cast<size_t>(j)];
+      }
+      T* to = coarse + J * out_cols;
+      std::fill_n(to, out_cols, T(0));
+      for (int64_t k = 0; k < kTaps; ++k)
+        add_scaled(to, split.data() + k % 2 * width + k / 2, static_cast<T>(kTwoScale[k]), out_cols);
+    }
+  });
+}
+
+// Adds the potential of the coarse grid to that of the fine one.
+template <class T>
+void add_doubled(const T* coarse, int64_t rows, int64_t cols, int threads, T* fine) {
+  const int64_t reach = kTaps / 2, in_rows = halved(rows), in_cols = halved(cols);
+  std::vector<T> wide(static_cast<size_t>(in_rows * cols));
+  parallel_blocks(in_rows, 8, threads, [&](int64_t lo, int64_t hi) {
+    std::vector<T> split(static_cast<size_t>(2 * (in_cols + reach)));
+    const int64_t width = in_cols + reach;
+    for (int64_t J = lo; J < hi; ++J) {
+      std::fill(split.begin(), split.end(), T(0));
+      for (int64_t k = 0; k < kTaps; ++k)
+        add_scaled(split.data() + k % 2 * width + k / 2, coarse + J * in_cols, static_cast<T>(kTwoScale[k]),
+                   in_cols);
+      for (int64_t j = 0; j < cols; ++j) {
+        const int64_t place = j + kShift + reach;
+        wide[static_cast<size_t>(J * cols + j)] = split[static_cast<size_t>(place % 2 * width + place / 2)];
+      }
+    }
+  });
+  parallel_blocks(rows, 8, threads, [&](int64_t lo, int64_t hi) {
+    for (int64_t i = lo; i < hi; ++i) {
+      for (int64_t k = 0; k < kTaps; ++k) {
+        const int64_t twice = i + kShift - (k - reach);
+        if (twice % 2 == 0 && twice / 2 < in_rows)
+          add_scaled(fine + i * cols, wide.data() + twice / 2 * cols, static_cast<T>(kTwoScale[k]), cols);
+      }
+    }
+  });
 }
 
 // The value and gradient of the held potential at all points.
 template <class T>
-void read(const SplineGrid& grid, const T* Y, int64_t n, const double* held, int threads, double* values,
-          double* gradients) {
-  parallel_blocks(n, 1024, threads,
-                  [&](int64_t lo, int64_t hi) { read_points(grid, Y, lo, hi, held, values, gradients); });
+void read(const SplineGrid& grid, const T* Y, int64_t n, const T* held, int threads, T* values,
+          T* gradients) {
+  const Quintic<T> quintic;
+  parallel_blocks(n, 1024, threads, [&](int64_t lo, int64_t hi) {
+    read_points(grid, quintic, Y, lo, hi, held, values, gradients);
+  });
 }
 
 }  // namespace winkel

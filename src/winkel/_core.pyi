@@ -1544,7 +1544,7 @@ def grid_spread(
     rows: int,
     cols: int,
     threads: int,
-) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]: ...
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")]: ...
 @overload
 def grid_spread(
     Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
@@ -1563,15 +1563,15 @@ def grid_spread(
 def grid_read(
     Y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     held: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
     x: float,
     y: float,
     spacing: float,
     threads: int,
 ) -> tuple[
-    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
-    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
 ]: ...
 @overload
 def grid_read(
@@ -1590,3 +1590,37 @@ def grid_read(
     """
     Value and gradient at points of the quintic spline with coefficients `held`.
     """
+
+@overload
+def grid_halve(
+    fine: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    threads: int,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")]: ...
+@overload
+def grid_halve(
+    fine: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
+    """Charges as a grid of twice the spacing holds them."""
+
+@overload
+def grid_double(
+    coarse: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    fine: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int,
+) -> None: ...
+@overload
+def grid_double(
+    coarse: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    fine: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    threads: int,
+) -> None:
+    """Adds the potential of the grid of twice the spacing to that of `fine`."""

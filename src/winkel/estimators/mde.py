@@ -15,7 +15,7 @@ from ..embedding import Embedding
 from ..errors import InvalidInputError, InvalidParameterError
 from ..graph import Graph, knn_query
 from ..graph.given import function_distances
-from ..methods.mde import solve
+from ..methods.mde import Stage, solve
 from ..methods.placement import Neighbors, landmarks, place_by_distances, place_by_neighbors
 from ..methods.recipes import (
     CAUCHY_ITERATIONS,
@@ -200,7 +200,7 @@ class MDE(GraphEmbedder):
         problem: Problem,
         start: FloatArray,
         seed: int,
-        stages: Sequence[tuple[float, float]] = (),
+        stages: Sequence[Stage] = (),
     ) -> Embedding:
         usual = CAUCHY_ITERATIONS if stages else ITERATIONS
         return solve(

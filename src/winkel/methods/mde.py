@@ -33,6 +33,15 @@ SETTLED = 0.01
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A problem on the way: its share of the background and of the iterations, and how far its map is stretched at its end."""
+
+    share: float
+    iterations: float
+    stretch: float
+
+
+@dataclass(frozen=True)
 class _Task:
     """What the loop is given, and the problem by whose pairs and gradient a checkpoint knows it."""
 
@@ -61,11 +70,11 @@ def solve(
     resume: bool = False,
     keep_frames: int = 0,
     strict: bool = True,
-    stages: Sequence[tuple[float, float]] = (),
+    stages: Sequence[Stage] = (),
 ) -> Embedding:
     """The embedding that `solver`, one of `SOLVERS`, finds for `problem`.
 
-    `stages` are (share of the background, share of the iterations) to go through before the problem itself.
+    `stages` are gone through before the problem itself.
 
     A run that makes all its iterations gives a warning; when not `strict`, only if the objective was still falling.
     """
@@ -189,12 +198,13 @@ def _lbfgs(
     return _Task(LBFGS(memory=memory, tol=tol, expects_convergence=strict), problem, Y0, settings, problem)
 
 
-def _staged(task: _Task, stages: Sequence[tuple[float, float]], max_iter: int) -> _Task:
+def _staged(task: _Task, stages: Sequence[Stage], max_iter: int) -> _Task:
     """The task led up to by problems with another share of the background."""
     if not stages:
         return task
-    problems = [task.problem.with_background(share) for share, _ in stages]
-    solver = Continuation(task.solver, tuple(round(part * max_iter) for _, part in stages))
+    problems = [task.problem.with_background(stage.share) for stage in stages]
+    iterations = tuple(round(stage.iterations * max_iter) for stage in stages)
+    solver = Continuation(task.solver, iterations, tuple(stage.stretch for stage in stages))
     return replace(task, solver=solver, problem=[*problems, task.problem])
 
 

@@ -26,7 +26,6 @@ KERNELS = ("cauchy", "inv_power", "log", "log1p", "log_ratio")
 SMALLEST_TOLERANCE = 1e-5  # below it the exact sum is used
 CHECKED_POINTS = 64
 MARGIN = 0.6  # of the tolerance, for an error measured at few points
-_GRID_SPACING = 1 / 3  # between nodes of a grid, in widths of the Cauchy kernel: an error of about 4e-4
 
 # Nodes a side and separation of the boxes, coarse to fine, and the largest tolerance a rung is the first choice for.
 _RUNGS = {
@@ -106,9 +105,9 @@ class Field:
     `tolerance` is the relative root mean square error of the forces. How far is far enough differs from map to map, so
     every evaluation is checked at 64 points against the exact sum, and repeated with finer boxes while it fails; the
     error found comes with the result, and is above `tolerance` only when the finest boxes do not reach it. For
-    other numbers of components, at most `exact_below` points, or a tolerance below 1e-5 every pair is summed. Points that
-    fill little of the plane, as they do at the start of an optimization, are summed on a grid instead (`GridField`), where
-    the kernel is the Cauchy kernel and the same check finds it good enough.
+    other numbers of components, at most `exact_below` points, or a tolerance below 1e-5 every pair is summed. In the plane
+    the Cauchy kernel is summed on a grid instead (`GridField`), unless points lie far apart or the same check finds it
+    not good enough; its nodes are as far apart as the tolerance allows.
     The bytes of the result depend on the points alone, not on n_jobs nor on earlier evaluations.
 
     Measured with tolerance 1e-3 and 70 000 points in the plane, float32, at 500 points (a Gaussian blob, tight clusters
@@ -151,12 +150,12 @@ class Field:
     def _finer_and_finer(self, points: FloatArray, q: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Potentials and forces: on a grid where that is fast, then by the tree with smaller and smaller boxes."""
         k = self.kernel
-        grid = (
-            _cauchy_grid(k.exponent, self._threads) if k.name == "cauchy" and points.shape[1] == 2 else None
-        )
+        grid = None
+        if k.name == "cauchy" and points.shape[1] == 2:
+            grid = _cauchy_grid(k.exponent, self.tolerance, self._threads)
         if grid is not None and grid.beats_tree(points):
             sums = grid.evaluate(points, q)
-            yield sums.potentials.astype(points.dtype), sums.gradients.astype(points.dtype)
+            yield sums.potentials, sums.gradients
         for rules in self._ladder:
             yield _core.field_sums(k.name, k.exponent, k.floor, points, q, rules, self._threads)
 
@@ -224,10 +223,10 @@ class Field:
 
 
 @lru_cache(maxsize=8)  # which keeps the transforms of the kernel from iteration to iteration
-def _cauchy_grid(exponent: float, n_jobs: int) -> GridField:
-    return GridField(
-        lambda s: (1 + s) ** -exponent, spacing=_GRID_SPACING / max(1.0, exponent), n_jobs=n_jobs
-    )
+def _cauchy_grid(exponent: float, tolerance: float, n_jobs: int) -> GridField:
+    # As measured on maps of 70 000 images, the error is at most 0.67 exp(-2.1 / spacing): here 0.4 of what is allowed.
+    spacing = 2.1 / (np.log(0.67) - np.log(0.4 * tolerance))
+    return GridField(lambda s: (1 + s) ** -exponent, spacing=spacing / max(1.0, exponent), n_jobs=n_jobs)
 
 
 def _worst_row(points: FloatArray) -> int:

@@ -300,7 +300,7 @@ class Problem(Constrained):
     def _field(self) -> Field:
         assert self._kernel is not None
         # The Cauchy kernel has no large forces between near points that would hide those of far ones.
-        tolerance = 2e-3 if self._kernel.name == "cauchy" else 1e-3
+        tolerance = 8e-3 if self._kernel.name == "cauchy" else 1e-3
         return Field(self._kernel, self.n_components, tolerance=tolerance, n_jobs=self.n_threads)
 
     def with_background(self, share: float) -> Problem:

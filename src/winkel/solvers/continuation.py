@@ -14,11 +14,13 @@ from .lbfgs import LBFGS, ConstrainedProblem, LBFGSState
 class Continuation:
     """L-BFGS on `problems[phase]`, which gives way to the next after `iterations[phase]` iterations or when it is solved.
 
-    The last problem has no such limit, and it alone can end the run.
+    The last problem has no such limit, and it alone can end the run. What a problem ends with is stretched by its factor
+    in `stretches` to begin the next: a map that is to grow need not do so by small steps.
     """
 
     inner: LBFGS
     iterations: tuple[int, ...]  # of every problem but the last
+    stretches: tuple[float, ...] = ()  # as many; without them nothing is stretched
     name = "L-BFGS"
 
     @property
@@ -36,7 +38,8 @@ class Continuation:
         if phase < len(self.iterations) and (
             state.iteration >= sum(self.iterations[: phase + 1]) or self.inner.done(state) is not None
         ):
-            fresh = self.inner.init(problems[phase + 1], state.Y)
+            wider = state.Y * state.Y.dtype.type(self.stretches[phase]) if self.stretches else state.Y
+            fresh = self.inner.init(problems[phase + 1], wider)
             evaluations = state.evaluations + fresh.evaluations
             state = replace(fresh, iteration=state.iteration, evaluations=evaluations, phase=phase + 1)
         return self.inner.step(problems[state.phase], state)

@@ -8,6 +8,7 @@ import pytest
 from winkel import _core
 from winkel.errors import InvalidInputError, InvalidParameterError
 from winkel.methods.forces.kernels import MapKernel, fit_umap_curve
+from winkel.problem import grid
 from winkel.problem.grid import GridField
 
 
@@ -55,18 +56,56 @@ def test_finer_grids_are_nearer():
     assert miss[0] > 5 * miss[1] > 25 * miss[2]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k[0].name)
+def test_two_grids_do_what_one_does(kernel, dtype, monkeypatch):
+    # The second holds far points, and is good for a relative error of 1e-4 or the smoothness of the kernel.
+    k = kernel[0]
+    Y = (40 * rng(7).normal(size=(3000, 2))).astype(dtype)
+    field = GridField(k.value, width=k.width, n_jobs=1)
+    assert field.n_nodes(Y) > grid._TWO_GRIDS
+    two = field.evaluate(Y)
+    monkeypatch.setattr(grid, "_TWO_GRIDS", np.inf)
+    one = field.evaluate(Y)
+    for found, known in ((two.potentials, one.potentials), (two.gradients, one.gradients)):
+        assert found.dtype == dtype
+        assert np.linalg.norm(found - known) <= 5e-4 * np.linalg.norm(known)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_coarser_grid_holds_what_is_spread_on_it(dtype, threads):
+    Y = rng(10).uniform(0, 30, size=(200, 2)).astype(dtype)
+    q = rng(11).uniform(0.5, 2, 200).astype(dtype)
+    rows, cols, tolerance = 41, 44, 1e-5 if dtype == np.float32 else 1e-12
+    fine = _core.grid_spread(Y, q, -4.0, -4.0, 1.0, rows, cols, 1)
+    half = _core.grid_halve(fine, threads)
+    # Its first node lies four nodes before that of the finer grid.
+    np.testing.assert_allclose(
+        half, _core.grid_spread(Y, q, -8.0, -8.0, 2.0, *half.shape, 1), atol=tolerance * len(Y)
+    )
+    potential = rng(12).normal(size=half.shape).astype(dtype)
+    known = _core.grid_read(Y, potential, -8.0, -8.0, 2.0, 1)
+    doubled = np.zeros_like(fine)
+    _core.grid_double(potential, doubled, threads)
+    for found, right in zip(_core.grid_read(Y, doubled, -4.0, -4.0, 1.0, 1), known):
+        np.testing.assert_allclose(found, right, atol=10 * tolerance)
+    with pytest.raises(ValueError, match="shape of the halved grid"):
+        _core.grid_double(potential[1:].copy(), doubled, 1)
+
+
 def test_the_gradient_is_that_of_the_sum_of_potentials():
-    # Charges move with their points, so Σ φ changes by twice the gradient of the point's own potential.
+    # Charges move with their points, so Σ φ changes by twice the gradient of the point's own potential. Nodes stay where
+    # they are while points move, the outermost too: so this holds however coarse the grid is.
     Y, D = MAPS["blob"][:100], rng(8).normal(size=(100, 2))
-    corners = 40.0 * np.array([[-1, -1], [1, 1]])  # which keep the grid where it is
-    field = GridField(MapKernel("cauchy").value, n_jobs=1)
+    field = GridField(MapKernel("cauchy").value, spacing=1.0, n_jobs=1)
 
     def total(t):
-        return field.evaluate(np.concatenate([Y + t * D, corners]))
+        return field.evaluate(Y + t * D)
 
     h = 1e-4
     slope = (total(h).potentials.sum() - total(-h).potentials.sum()) / (2 * h)
-    assert slope == pytest.approx(2 * np.sum(total(0).gradients[:100] * D), rel=1e-2)
+    assert slope == pytest.approx(2 * np.sum(total(0).gradients * D), rel=1e-4)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

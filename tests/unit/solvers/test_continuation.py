@@ -19,8 +19,8 @@ def problems():
     return [whole.with_background(0.2), whole]
 
 
-def solver(*iterations, tol=0.0):
-    return Continuation(LBFGS(tol=tol, expects_convergence=False), iterations)
+def solver(*iterations, tol=0.0, stretches=()):
+    return Continuation(LBFGS(tol=tol, expects_convergence=False), iterations, stretches)
 
 
 def test_a_share_of_the_background_is_that_share():
@@ -31,11 +31,14 @@ def test_a_share_of_the_background_is_that_share():
     np.testing.assert_allclose(weak.gradient(Y)[1], expected, rtol=1e-10, atol=1e-12)
 
 
-def test_each_problem_begins_where_the_last_ended():
+@pytest.mark.parametrize("stretch", [None, 1.5])
+def test_each_problem_begins_where_the_last_ended_or_wider(stretch):
     series, Y0 = problems(), RNG.normal(size=(40, 2))
-    found = run(solver(6), series, Y0, max_iter=15)
+    found = run(solver(6, stretches=() if stretch is None else (stretch,)), series, Y0, max_iter=15)
     first = run(LBFGS(tol=0.0, expects_convergence=False), series[0], Y0, max_iter=6)
-    second = run(LBFGS(tol=0.0, expects_convergence=False), series[1], first.state.Y, max_iter=9)
+    second = run(
+        LBFGS(tol=0.0, expects_convergence=False), series[1], (stretch or 1) * first.state.Y, max_iter=9
+    )
     np.testing.assert_array_equal(found.state.Y, second.state.Y)
     assert found.state.phase == 1
     assert found.n_iter == 15

@@ -103,7 +103,7 @@ class ForceProblem:
         force *= force.dtype.type(4 * e)
         return e * value, force
 
-    def _far(self, Y: FloatArray) -> tuple[Matrix, Matrix]:
+    def _far(self, Y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Σⱼ ½(qᵢ + qⱼ) f and Σⱼ ½(qᵢ + qⱼ) f' (yᵢ − yⱼ) for every row i."""
         potentials, force = self._sum(Y, None)
         if self.charges is None:
@@ -113,7 +113,7 @@ class ForceProblem:
         # Summed over rows, qᵢ Σⱼ f is what the half sums of charges give.
         return q * potentials, 0.5 * (q[:, None] * force + charged)
 
-    def _sum(self, Y: FloatArray, charges: FloatArray | None) -> tuple[Matrix, Matrix]:
+    def _sum(self, Y: FloatArray, charges: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """Σⱼ qⱼ f and Σⱼ qⱼ f' (yᵢ − yⱼ)."""
         if self.how == "field":
             return self._field_sum(Y, charges)
@@ -125,9 +125,9 @@ class ForceProblem:
             potentials, force = _core.sampled_forces(
                 curve, Y, q, self.draws, self.seed, self.round, self.n_jobs
             )
-        return potentials.astype(np.float64), force.astype(np.float64)
+        return potentials, force
 
-    def _field_sum(self, Y: FloatArray, charges: FloatArray | None) -> tuple[Matrix, Matrix]:
+    def _field_sum(self, Y: FloatArray, charges: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         grid = _grid_field(self.kernel, self.far_form, self.n_jobs)
         kernel = _tree_kernel(self.kernel, self.far_form)
         if Y.shape[1] == 2 and grid is not None and (kernel is None or grid.beats_tree(Y)):
@@ -139,7 +139,7 @@ class ForceProblem:
         stretch = kernel_stretch(self.kernel)
         field = Field(kernel, Y.shape[1], tolerance=TREE_TOLERANCE, n_jobs=self.n_jobs)
         found = field.evaluate(Y * Y.dtype.type(stretch), charges)
-        return found.potentials.astype(np.float64), (0.5 * stretch) * found.forces.astype(np.float64)
+        return found.potentials, Y.dtype.type(0.5 * stretch) * found.forces
 
 
 @lru_cache(maxsize=16)  # which keeps the transforms of the kernel from iteration to iteration

@@ -28,7 +28,6 @@ from .weights import combine, local_weights
 Matrix = NDArray[np.float64]
 
 REGULARIZATION = 1e-4  # ε of eq 14
-_ACCURACY = 1e-6  # remainder of the normal equations in proportion to that of the start
 _MAX_SWEEPS = 100
 
 
@@ -39,6 +38,7 @@ def locally_linear_extension(
     *,
     n_neighbors: int | None = None,
     regularization: float = REGULARIZATION,
+    tol: float = 1e-6,
     random_state: RandomState = None,
     n_jobs: int | None = None,
     verbose: bool | int = False,
@@ -49,13 +49,15 @@ def locally_linear_extension(
     ----------
     n_neighbors : near rows, by angle, of which each row is made up; None is four times the dimension of the map.
     regularization : ε of eq 14, which keeps weights small where near rows are nearly dependent.
+    tol : remainder of the normal equations at which the solver stops, in proportion to their right side.
     random_state, n_jobs : of the neighbour search, which is approximate for many rows (see `winkel.graph.knn`).
 
     Rows of zeros are placed at the origin. The result has the precision of X.
     """
     values = as_matrix(X, allow_sparse=False)
     marks, places = _checked_landmarks(len(values), landmarks, Y_landmarks)
-    _check_regularization(regularization)
+    _check_positive("regularization", regularization)
+    _check_positive("tol", tol)
     jobs, seed = resolve_n_jobs(n_jobs), resolve_seed(random_state)
     nonzero = np.flatnonzero(row_norms(values) > 0)
     at = np.full(len(values), -1)
@@ -65,7 +67,7 @@ def locally_linear_extension(
     if known.any():
         k = _usable_neighbors(n_neighbors, places.shape[1], len(nonzero))
         Y[nonzero] = _extend(
-            values[nonzero], at[marks[known]], places[known], k, regularization, seed, jobs, verbose
+            values[nonzero], at[marks[known]], places[known], k, regularization, tol, seed, jobs, verbose
         )
     Y[marks] = places
     return Y.astype(values.dtype)
@@ -77,6 +79,7 @@ def _extend(
     places: Matrix,
     k: int,
     regularization: float,
+    tol: float,
     seed: int,
     jobs: int,
     verbose: bool | int,
@@ -92,7 +95,7 @@ def _extend(
     free = np.setdiff1d(np.arange(len(X)), marks)
     start = _direct(X, free, marks, places, k, regularization, jobs)
     system = ExtensionSystem(near, weights, free, start, jobs)
-    found = run(ConjugateGradients(_ACCURACY), system, start, max_iter=_MAX_SWEEPS, verbose=verbose)
+    found = run(ConjugateGradients(tol), system, start, max_iter=_MAX_SWEEPS, verbose=verbose)
     return np.asarray(found.state.Y)
 
 
@@ -204,11 +207,9 @@ def _checked_landmarks(n: int, landmarks: ArrayLike, Y_landmarks: ArrayLike) -> 
     return marks, places
 
 
-def _check_regularization(regularization: float) -> None:
-    if isinstance(regularization, bool) or not (
-        isinstance(regularization, int | float | np.number) and 0 < regularization < np.inf
-    ):
-        raise InvalidParameterError(f"regularization must be a positive number; got {regularization!r}.")
+def _check_positive(name: str, value: float) -> None:
+    if isinstance(value, bool) or not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
+        raise InvalidParameterError(f"{name} must be a positive number; got {value!r}.")
 
 
 def _usable_neighbors(n_neighbors: int | None, d: int, n: int) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -18,7 +19,7 @@ from ...typing import FloatArray, IntArray
 
 Matrix = NDArray[np.float64]
 
-_SCRATCH = 2**22  # numbers in one block of neighbourhoods
+_SCRATCH = 2**19  # numbers in one block of neighbourhoods
 
 
 def local_weights(
@@ -48,6 +49,6 @@ def local_weights(
 
 def combine(weights: Matrix, Y: FloatArray, index: IntArray) -> Matrix:
     """Σ_j w_j y_j for each row, by itself."""
-    with threadpool_limits(1, user_api="blas"):
-        made: Matrix = weights[:, None, :] @ Y[index].astype(np.float64)
-    return made[:, 0, :]
+    n, k = index.shape
+    W = sp.csr_matrix((weights.ravel(), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, len(Y)))
+    return np.asarray(W @ Y.astype(np.float64))
