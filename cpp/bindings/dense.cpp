@@ -34,6 +34,17 @@ void bind_dense_of(nb::module_& m) {
       },
       nb::arg("a"), nb::arg("threads") = 1, "Sum of each column, in double.");
   m.def(
+      "column_range",
+      [](Mat<const T> a) {
+        if (a.shape(0) < 1) throw std::invalid_argument("a must have a row");
+        auto [lows, low] = new_array<Out1<T>, T>({a.shape(1)});
+        auto [highs, high] = new_array<Out1<T>, T>({a.shape(1)});
+        nb::gil_scoped_release release;
+        column_range(a.data(), static_cast<int64_t>(a.shape(0)), static_cast<int64_t>(a.shape(1)), low, high);
+        return std::pair{lows, highs};
+      },
+      nb::arg("a"), "Smallest and largest entry of each column; NaN where an entry is not finite.");
+  m.def(
       "gram",
       [](Mat<const T> a, Mat<const T> b, int threads) {
         if (a.shape(0) != b.shape(0)) throw std::invalid_argument("a and b must have as many rows");

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "bindings.hpp"
+#include "core/dense.hpp"
 
 namespace winkel {
 
@@ -19,8 +20,10 @@ SplineGrid checked_grid(Mat<const T> Y, double x, double y, double spacing, size
   const SplineGrid grid{{x, y}, 1.0 / spacing, static_cast<int64_t>(rows), static_cast<int64_t>(cols)};
   const double most[2] = {static_cast<double>(rows) - (kSupport - 3),
                           static_cast<double>(cols) - (kPadded - 3)};
-  for (size_t e = 0; e < Y.size(); ++e) {
-    const double place = (static_cast<double>(Y.data()[e]) - grid.origin[e % 2]) * grid.per_length;
+  T end[2][2] = {};
+  if (Y.shape(0) > 0) column_range(Y.data(), static_cast<int64_t>(Y.shape(0)), 2, end[0], end[1]);
+  for (int e = 0; Y.shape(0) > 0 && e < 4; ++e) {
+    const double place = (static_cast<double>(end[e / 2][e % 2]) - grid.origin[e % 2]) * grid.per_length;
     if (!(place >= 2.0 && place < most[e % 2])) throw std::invalid_argument("a point lies outside the grid");
   }
   return grid;

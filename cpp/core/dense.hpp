@@ -99,6 +99,20 @@ WINKEL_CLONES void add_scaled(const T* __restrict c, const T* __restrict a0, con
   for (int64_t k = 0; k < count; ++k) out[k] += (c[0] * a0[k] + c[1] * a1[k]) + (c[2] * a2[k] + c[3] * a3[k]);
 }
 
+// Smallest and largest entry of each of `period` lanes, and x - x summed: 0, or NaN where an x is not finite.
+template <class T>
+WINKEL_CLONES void range_of_lanes(const T* __restrict a, int64_t count, int64_t period, T* __restrict low,
+                                  T* __restrict high, T* __restrict gap) {
+  for (int64_t k = 0; k < count; k += period) {
+    for (int64_t l = 0; l < period; ++l) {
+      const T x = a[k + l];
+      low[l] = x < low[l] ? x : low[l];
+      high[l] = x > high[l] ? x : high[l];
+      gap[l] += x - x;
+    }
+  }
+}
+
 // One thread for work that is done sooner than a second thread would be woken.
 inline int worthwhile(int threads, int64_t operations) {
   return operations < 250000 ? 1 : threads;
@@ -141,6 +155,25 @@ void gram(const T* a, const T* b, int64_t n, int64_t p, int64_t q, int threads, 
         for (int64_t k = 0; k < p * q; ++k) sums[k] = dense::sum_lanes(lanes.data() + k * kSumLanes);
       },
       out);
+}
+
+// Smallest and largest entry of each column of a (n x p, n > 0): NaN for both where an entry is not finite.
+template <class T>
+void column_range(const T* a, int64_t n, int64_t p, T* low, T* high) {
+  const int64_t rows = std::min(n, std::max<int64_t>(1, dense::kSumLanes / p)), whole = n / rows * rows;
+  const size_t period = static_cast<size_t>(rows * p);
+  std::vector<T> least(a, a + period), most(a, a + period), gap(period, T(0));
+  dense::range_of_lanes(a, whole * p, rows * p, least.data(), most.data(), gap.data());
+  dense::range_of_lanes(a + (n - rows) * p, rows * p, rows * p, least.data(), most.data(), gap.data());
+  for (int64_t c = 0; c < p; ++c) {
+    low[c] = least[static_cast<size_t>(c)], high[c] = most[static_cast<size_t>(c)];
+    T gaps = T(0);
+    for (size_t l = static_cast<size_t>(c); l < period; l += static_cast<size_t>(p)) {
+      low[c] = std::min(low[c], least[l]), high[c] = std::max(high[c], most[l]);
+      gaps += gap[l];
+    }
+    low[c] += gaps, high[c] += gaps;
+  }
 }
 
 // Sum of each column of a (n x p).

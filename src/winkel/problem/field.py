@@ -208,7 +208,7 @@ class Field:
             )
         # Squared distances must not overflow; NaN fails the comparison too.
         limit = 0.1 * np.sqrt(np.finfo(points.dtype).max / self.n_components)
-        if not float(np.abs(points).max()) < limit:
+        if not float(np.max(np.abs(_core.column_range(points)))) < limit:
             raise InvalidInputError(
                 f"Y must be finite and smaller than {limit:.1g} ({points.dtype}); row {_worst_row(points)} is not. "
                 "An optimization that gives such points has diverged: make its steps smaller."

@@ -78,8 +78,8 @@ class GridField:
     def evaluate(self, Y: FloatArray, charges: FloatArray | None = None) -> GridSums:
         """Potentials and their gradients at all points."""
         points = np.ascontiguousarray(Y)
-        if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
-            raise InvalidInputError(f"Y must be finite, with two columns; got shape {points.shape}.")
+        if points.ndim != 2 or points.shape[1] != 2:
+            raise InvalidInputError(f"Y must have two columns; got shape {points.shape}.")
         low, sides = _box(points)
         spacing = self._spacing(max(sides))
         rows, cols = (_nodes(side, spacing) for side in sides)
@@ -162,9 +162,11 @@ def _continued(f: Radial, end: float) -> Callable[[Matrix], Matrix]:
 
 def _box(Y: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
     """The lowest corner and the sides of the box that holds all points."""
-    x, y = Y[:, 0], Y[:, 1]  # column by column, which NumPy does twenty times as fast as both at once
-    low = float(x.min()), float(y.min())
-    return low, (float(x.max()) - low[0], float(y.max()) - low[1])
+    low, high = _core.column_range(Y)
+    left, bottom, right, top = (float(end) for end in (*low, *high))
+    if not math.isfinite(right + top):
+        raise InvalidInputError("Y must be finite.")
+    return (left, bottom), (right - left, top - bottom)
 
 
 def _nodes(side: float, spacing: float) -> int:

@@ -125,8 +125,8 @@ def test_one_place():
 
 def test_wrong_use_is_told():
     field = GridField(MapKernel("cauchy").value)
-    for Y in (np.zeros((4, 3)), np.full((4, 2), np.nan)):
-        with pytest.raises(InvalidInputError, match="two columns"):
+    for Y, word in ((np.zeros((4, 3)), "two columns"), (np.full((4, 2), np.nan), "finite")):
+        with pytest.raises(InvalidInputError, match=word):
             field.evaluate(Y)
     with pytest.raises(InvalidParameterError, match="positive"):
         GridField(MapKernel("cauchy").value, width=0.0)

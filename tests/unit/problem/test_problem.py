@@ -223,6 +223,22 @@ def test_wrong_embeddings_are_told():
         problem.high_distortion_pairs(TRIANGLE, 4)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (7, 2), (1000, 2), (1001, 3), (50, 40)])
+def test_the_range_of_columns(shape, dtype):
+    a = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    low, high = _core.column_range(a)
+    np.testing.assert_array_equal(low, a.min(axis=0))
+    np.testing.assert_array_equal(high, a.max(axis=0))
+    for worst in (np.nan, np.inf, -np.inf):
+        a[-1, -1] = worst
+        low, high = _core.column_range(a)
+        assert np.isnan([low[-1], high[-1]]).all()
+        np.testing.assert_array_equal(low[:-1], a[:, :-1].min(axis=0))
+    with pytest.raises(ValueError, match="row"):
+        _core.column_range(a[:0])
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 7), st.integers(0, 1000))
 def test_dense_helpers_are_their_definitions(n, m, seed):
