@@ -6,6 +6,7 @@
 #include "bindings.hpp"
 #include "core/csr.hpp"
 #include "core/forest.hpp"
+#include "core/groups.hpp"
 #include "core/paths.hpp"
 #include "core/reach.hpp"
 #include "core/spmm.hpp"
@@ -122,6 +123,23 @@ Out1<int64_t> forest(Mat<const int32_t> edges, Vec<const int64_t> order, int64_t
   return adopt<Out1<int64_t>>(std::move(kept), {count});
 }
 
+Out1<int32_t> groups(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<const double> weights,
+                     Vec<const int32_t> order) {
+  require_rows(indptr, indices);
+  const size_t n = indptr.shape(0) - 1;
+  if (weights.shape(0) != indices.shape(0)) throw std::invalid_argument("there must be one weight an entry");
+  require_range(order.data(), order.size(), 0, static_cast<int64_t>(n));
+  std::vector<char> named(n, 0);
+  for (size_t o = 0; o < order.shape(0); ++o) named[static_cast<size_t>(order.data()[o])] = 1;
+  if (order.shape(0) != n || std::find(named.begin(), named.end(), 0) != named.end())
+    throw std::invalid_argument("order must name every node once");
+  auto [array, group] = new_array<Out1<int32_t>, int32_t>({n});
+  nb::gil_scoped_release release;
+  neighbor_groups(indptr.data(), indices.data(), weights.data(), order.data(), static_cast<int64_t>(n),
+                  group);
+  return array;
+}
+
 Out2<uint8_t> neighborhood(Mat<const int32_t> index, Mat<const int32_t> tree, int64_t n_steps, int n_jobs) {
   const int64_t n = static_cast<int64_t>(index.shape(0)), k = static_cast<int64_t>(index.shape(1));
   require_range(index.data(), index.size(), -1, n);
@@ -226,6 +244,9 @@ void bind_graph(nb::module_& m) {
   m.def("component_roots", &roots, nb::arg("edges"), nb::arg("n"), "Smallest node of each node's component.");
   m.def("spanning_forest", &forest, nb::arg("edges"), nb::arg("order"), nb::arg("n"),
         "Numbers of the edges that Kruskal's algorithm keeps when offered them in this order.");
+  m.def("neighbor_groups", &groups, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
+        nb::arg("order"),
+        "The group of each node: leaders taken in order, each with those tied to it most strongly.");
   m.def("neighborhood_arcs", &neighborhood, nb::arg("indices"), nb::arg("tree"), nb::arg("n_steps"),
         nb::arg("n_jobs"),
         "1 for each entry of the lists that is on the tree or mutually reachable, else 0.");

@@ -568,6 +568,16 @@ def spanning_forest(
     Numbers of the edges that Kruskal's algorithm keeps when offered them in this order.
     """
 
+def neighbor_groups(
+    indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")]:
+    """
+    The group of each node: leaders taken in order, each with those tied to it most strongly.
+    """
+
 def neighborhood_arcs(
     indices: Annotated[
         NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
