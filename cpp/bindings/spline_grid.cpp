@@ -8,6 +8,7 @@
 
 #include "bindings.hpp"
 #include "core/dense.hpp"
+#include "core/two_scale.hpp"
 
 namespace winkel {
 

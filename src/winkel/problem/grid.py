@@ -140,17 +140,24 @@ class GridField:
         # An even function, whose transform is even too and that of a quarter by cosines.
         down, right = (np.square(np.arange(p // 2 + 1) * spacing) for p in (period, across))
         square = down[:, None] + right[None, :]
-        if part == "whole":
-            values = self._f(square)
-        else:
-            inside = square < reach * reach
-            values = np.zeros_like(square) if part == "near" else self._f(square)
-            smooth = _continued(self._f, reach * reach)(square[inside])
-            values[inside] = self._f(square[inside]) - smooth if part == "near" else smooth
-        quarter = fft.dctn(values, type=1, workers=self._threads)
+        quarter = fft.dctn(self._values(part, reach, square), type=1, workers=self._threads)
         quarter /= np.square(_spline_spectrum(period))[:, None]
         quarter /= np.square(_spline_spectrum(across))[None, :]
         return np.asarray(quarter.astype(dtype))
+
+    def _values(self, part: str, reach: float, square: Matrix) -> Matrix:
+        """f at squared distances ("whole"), or what of it is summed for "near" or "far" points."""
+        if part == "whole":
+            return self._f(square)
+        inside = square < reach * reach
+        smooth = _continued(self._f, reach * reach)(square[inside])
+        if part == "far":
+            values = self._f(square)
+            values[inside] = smooth
+            return values
+        values = np.zeros_like(square)
+        values[inside] = self._f(square[inside]) - smooth
+        return values
 
 
 def _continued(f: Radial, end: float) -> Callable[[Matrix], Matrix]:

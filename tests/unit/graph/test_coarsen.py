@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winkel import Graph
+from winkel import Graph, _core
 from winkel.graph.coarsen import graph_of_groups, neighbor_groups
 
 from .shapes import cycle, knn_graph, path, together
@@ -31,6 +31,21 @@ def test_every_group_has_a_leader_whose_neighbours_the_others_are(n, k, seed):
     assert set(groups) == set(range(groups.max() + 1))
     assert all(leaders_of(graph, groups))
     assert np.array_equal(groups, neighbor_groups(graph, seed))
+
+
+@pytest.mark.parametrize(
+    ("order", "weights", "word"),
+    [
+        ([0, 1], 2, "every node"),
+        ([0, 1, 1], 2, "every node"),
+        ([0, 1, 3], 2, "range"),
+        ([2, 1, 0], 1, "weight"),
+    ],
+)
+def test_wrong_calls_of_the_core_are_refused(order, weights, word):
+    indptr, columns = np.array([0, 1, 2, 2], np.int32), np.array([1, 0], np.int32)
+    with pytest.raises(ValueError, match=word):
+        _core.neighbor_groups(indptr, columns, np.ones(weights), np.array(order, np.int32))
 
 
 def test_members_go_where_they_are_tied_most():

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _core
@@ -23,7 +22,7 @@ from ...solvers import run
 from ...solvers.linear import ConjugateGradients
 from ...typing import FloatArray, IntArray, RandomState
 from .similarity import row_norms
-from .weights import combine, local_weights
+from .weights import as_sparse, combine, local_weights
 
 Matrix = NDArray[np.float64]
 
@@ -114,12 +113,12 @@ class ExtensionSystem:
     """Aᵀ A Y_f = −Aᵀ B Y_l: (I − W) cut into the columns A of free rows and B of landmarks."""
 
     def __init__(self, index: IntArray, weights: Matrix, free: IntArray, start: Matrix, n_jobs: int) -> None:
-        n, k = index.shape
+        n = len(index)
         self.free = free
         self.n_pairs = n
         self.start = start
         self._n_jobs = n_jobs
-        W = sp.csr_matrix((weights.ravel(), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+        W = as_sparse(weights, index, n)
         W.sort_indices()
         self._W, self._Wt = _rows(W), _rows(W.T.tocsr())
         squares = W.copy()

@@ -49,6 +49,11 @@ def local_weights(
 
 def combine(weights: Matrix, Y: FloatArray, index: IntArray) -> Matrix:
     """Σ_j w_j y_j for each row, by itself."""
+    return np.asarray(as_sparse(weights, index, len(Y)) @ Y.astype(np.float64))
+
+
+def as_sparse(weights: Matrix, index: IntArray, n_fitted: int) -> sp.csr_matrix:
+    """The weights as a matrix with a column for each fitted row."""
     n, k = index.shape
-    W = sp.csr_matrix((weights.ravel(), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, len(Y)))
-    return np.asarray(W @ Y.astype(np.float64))
+    starts = np.arange(0, n * k + 1, k)
+    return sp.csr_matrix((weights.ravel(), index.ravel(), starts), shape=(n, n_fitted))
