@@ -11,6 +11,10 @@ class InvalidInputError(WinkelError, ValueError):
     """The data cannot be used as given: the message says where, what is allowed and what to do."""
 
 
+class InvalidTypeError(InvalidInputError, TypeError):
+    """The data holds an object that is not a number at all."""
+
+
 class InvalidParameterError(WinkelError, ValueError):
     """A parameter has a value that is not allowed."""
 

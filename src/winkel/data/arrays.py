@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, InvalidTypeError
 from ..typing import FloatArray
 from .checks import Labels, check_finite, check_magnitude, overflow_limit
 
@@ -24,7 +24,7 @@ Matrix: TypeAlias = Any  # ndarray | scipy.sparse.csr_matrix | scipy.sparse.csr_
 
 _EXACT_IN_FLOAT32 = 2**24
 _REFUSED = {
-    "c": "complex numbers; pass real and imaginary parts as separate columns",
+    "c": "complex numbers. Complex data not supported: pass real and imaginary parts as separate columns",
     "M": "dates; pass numbers such as the days since a first day",
     "m": "time differences; divide by a unit such as np.timedelta64(1, 's') first",
     "V": "records with named fields; pass a plain two-dimensional array or a data frame",
@@ -72,10 +72,14 @@ def _objects_to_float(values: NDArray[Any], labels: Labels) -> FloatArray:
             f"{labels.name} has no value ({value}) at {at} (counted from 0). "
             f"Every value must be a finite number: drop these rows or columns, or fill the gaps first."
         )
-    raise InvalidInputError(
+    message = (
         f"{labels.name} must hold real numbers that float64 can hold; at {at} (counted from 0) "
         f"it has {_short(value)} of type {type(value).__name__}."
     )
+    if isinstance(value, str | numbers.Number):
+        raise InvalidInputError(message)
+    # An object that is no number at all is an error of type, as NumPy and scikit-learn have it.
+    raise InvalidTypeError(f"{message} Every argument must be a string or a real number.")
 
 
 def _is_number(kind: type) -> bool:

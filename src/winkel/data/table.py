@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,14 @@ class Table:
 
     `values` is a C-contiguous float32 or float64 ndarray, or a CSR matrix in canonical form; every value is
     finite. `ids` names rows, `columns` names columns, `labels` holds the label column if one was asked for.
+    `as_table` marks what it has validated, and does not look at the values of such a table again.
     """
 
     values: Matrix
     ids: NDArray[Any] | None = None
     columns: tuple[str, ...] | None = None
     labels: NDArray[Any] | None = None
+    validated: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         n, m = self.values.shape
@@ -46,6 +48,16 @@ class Table:
         """Number of rows and of columns."""
         n, m = self.values.shape
         return int(n), int(m)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the values."""
+        return np.dtype(self.values.dtype)
+
+    def rows(self, index: Any) -> Table:
+        """The table of some rows, validated as the whole is."""
+        ids, labels = (None if names is None else names[index] for names in (self.ids, self.labels))
+        return replace(self, values=self.values[index], ids=ids, labels=labels)
 
 
 def as_matrix(
@@ -86,12 +98,17 @@ def as_table(
     used in messages.
     """
     wanted = _float_dtype(dtype)
+    picks = columns is not None or label is not None or id is not None
+    if isinstance(X, Table) and X.validated and not picks and wanted in (None, X.dtype):
+        _check_shape(X.values, name, min_rows, min_columns)
+        _check_sparse(X.values, name, allow_sparse)
+        return X
     ids = names = labels = None
     if is_anndata(X):
         values, ids, names, labels = from_anndata(X, columns, label, id, name)
     elif (frame := frame_of(X, name)) is not None:
         values, ids, names, labels = frame.split(columns, label, id, name)
-    elif columns is not None or label is not None or id is not None:
+    elif picks:
         raise InvalidParameterError(
             f"columns, label and id pick from a data frame or AnnData object; "
             f"{name} is a {type(X).__name__}. Slice it instead."
@@ -102,15 +119,16 @@ def as_table(
         values = _from_array(X, name)
     _check_shape(values, name, min_rows, min_columns)
     where = Labels(name, ids, names)
-    if sp.issparse(values):
-        if not allow_sparse:
-            raise InvalidInputError(
-                f"{name} is sparse, which is not supported here. Pass X.toarray() if it fits in memory."
-            )
-        values = sparse_matrix(values, where, wanted)
-    else:
-        values = dense_matrix(values, where, wanted)
-    return X if isinstance(X, Table) and values is X.values else Table(values, ids, names, labels)
+    _check_sparse(values, name, allow_sparse)
+    clean = sparse_matrix if sp.issparse(values) else dense_matrix
+    return Table(clean(values, where, wanted), ids, names, labels, validated=True)
+
+
+def _check_sparse(values: Any, name: str, allowed: bool) -> None:
+    if sp.issparse(values) and not allowed:
+        raise InvalidInputError(
+            f"{name} is sparse, which is not supported here. Pass X.toarray() if it fits in memory."
+        )
 
 
 def _from_array(X: Any, name: str) -> Any:
@@ -126,7 +144,7 @@ def _check_shape(values: Any, name: str, min_rows: int, min_columns: int) -> Non
     """An error unless `values` is a matrix of at least the given size."""
     shape = values.shape
     if len(shape) != 2:
-        advice = "Reshape it: X.reshape(-1, 1) makes one column, X.reshape(len(X), -1) one row for each item."
+        advice = "Reshape your data: X.reshape(-1, 1) makes one column, X.reshape(len(X), -1) one row for each item."
         if len(shape) == 0:
             advice = (
                 f"Got a single object of type {values.dtype}; pass an array, a list of rows or a data frame."
@@ -134,11 +152,11 @@ def _check_shape(values: Any, name: str, min_rows: int, min_columns: int) -> Non
         raise InvalidInputError(
             f"{name} must have two dimensions, rows and columns; it has {len(shape)}: {shape}. {advice}"
         )
-    for count, least, what in ((shape[0], min_rows, "row"), (shape[1], min_columns, "column")):
+    # In scikit-learn's words, which its users and its checks of estimators know.
+    for count, least, what in ((shape[0], min_rows, "sample"), (shape[1], min_columns, "feature")):
         if count < least:
             raise InvalidInputError(
-                f"{name} has {count} {what}{'s' * (count != 1)} (its shape is {shape}); "
-                f"at least {least} {'is' if least == 1 else 'are'} needed."
+                f"{name} has {count} {what}(s) (shape={tuple(shape)}) while a minimum of {least} is required."
             )
 
 

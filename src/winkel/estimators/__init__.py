@@ -1,28 +1,50 @@
-"""The scikit-learn surface: thin estimators that hold parameters, validate once, call a method and show its results.
+"""The scikit-learn surface: estimators that hold parameters, validate once, call a method and keep its result.
+
+    MDE  LVM  TSM  KDS  KDSClustering  AttractRepel      one file each
+    registry.py   `estimator`, the decorator by which a class becomes known everywhere
+    base.py       Embedder: parameters of a run, results, features, files
+    portable.py   parameters that are objects, in files
 
 Each is imported when first used: a map by one method does not wait for the others.
 """
 
-import importlib
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
+
+from .registry import Command, estimator
 
 if TYPE_CHECKING:
     from .attract_repel import AttractRepel
+    from .base import Embedder, GraphEmbedder
     from .kds import KDS
     from .kds_clustering import KDSClustering
     from .lvm import LVM
     from .mde import MDE
     from .tsm import TSM
 
-__all__ = ["KDS", "LVM", "MDE", "TSM", "AttractRepel", "KDSClustering"]
-
-_MODULES = {
-    "AttractRepel": "attract_repel",
-    "KDSClustering": "kds_clustering",
-}  # others: the name in small letters
+__all__ = [
+    "KDS",
+    "LVM",
+    "MDE",
+    "TSM",
+    "AttractRepel",
+    "Command",
+    "Embedder",
+    "GraphEmbedder",
+    "KDSClustering",
+    "estimator",
+]
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_MODULES.get(name, name.lower())}", __name__), name)
+    from . import registry
+
+    if name in ("Embedder", "GraphEmbedder"):
+        from . import base
+
+        return getattr(base, name)
+    try:
+        return registry.entry(name).cls
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None

@@ -1,45 +1,102 @@
-"""What every estimator shares: its results, its features, saving and loading."""
+"""What every estimator shares: its parameters of a run, its results, its features, saving and loading."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import warnings
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
+from ..checks import integer
 from ..data import Table, as_table
 from ..data.archive import Archive, write_archive
 from ..data.packing import Packer, unpack
 from ..embedding import Embedding, from_arrays, to_arrays
 from ..errors import DataWarning, InvalidInputError, InvalidParameterError, ModelFileError
-from ..graph import Graph, knn
+from ..graph import Graph
 from ..graph.metrics import metric_name
 from ..measures.trust import Faithfulness, measure
-from ..solvers.base import History, Status
+from ..run import Run
+from ..solvers.base import History, Status, digest
 from ..typing import FloatArray, Metric, RandomState
+from . import registry
 from .portable import from_portable, to_portable
 
 KIND = "estimator"
 _SUMMARY_ROWS = 500  # measured for the line that `verbose` shows
+_UNFINISHED = ("interrupted", "failed", "time_limit")  # states of a fit from which its checkpoint goes on
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """An estimator whose `fit` sets `embedding_`, an Embedding; everything else is read from there."""
+    """An estimator whose `fit` sets `result_`, an Embedding; everything else is read from there.
 
-    embedding_: Embedding
-    n_features_in_: int
-    feature_names_in_: Any
+    A subclass is decorated with `winkel.estimators.estimator`; its annotated fields are its parameters.
+    """
 
-    # What a model file keeps beside parameters and the embedding.
-    _fitted: tuple[str, ...] = ()
+    random_state: RandomState = None
+    n_jobs: int | None = None
+    max_memory: int | float | str | None = None
+    verbose: bool | int = False
+    callbacks: Sequence[object] | None = None
+    time_limit: float | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    keep_frames: int = 0
+
+    # What a model file keeps beside parameters and the result.
+    _fitted: ClassVar[tuple[str, ...]] = ()
+    _SHARED_PARAMETERS: ClassVar[dict[str, str]] = {
+        "random_state": """\
+random_state : int, numpy Generator or None, default=None
+    The seed. The same seed gives the same bytes for any `n_jobs`; None draws a fresh one, which `result_.seed` records.""",
+        "n_jobs": """\
+n_jobs : int or None, default=None
+    Number of threads; None or -1 uses every core this process may use.""",
+        "max_memory": """\
+max_memory : int, str or None, default=None
+    Most memory to use, in bytes or as text such as "4GB"; work that is forecast to need more is refused at once.""",
+        "verbose": """\
+verbose : bool, default=False
+    Whether to show progress, and a line on how faithful the map is.""",
+        "callbacks": """\
+callbacks : list of callables or None, default=None
+    Each is called after every iteration with an `IterationInfo`, and stops the fit by returning True.""",
+        "time_limit": """\
+time_limit : float or None, default=None
+    Seconds after which the fit stops with the map it has.""",
+        "checkpoint": """\
+checkpoint : path or None, default=None
+    A file that keeps the state of an unfinished fit: the next fit with the same data and parameters goes on from it, to
+    the same bytes. It is removed when the fit has come to its end.""",
+        "keep_frames": """\
+keep_frames : int, default=0
+    How many iterates to keep on the way, in `result_.frames`, for `winkel.animate`.""",
+    }
+    _SHARED_ATTRIBUTES: ClassVar[dict[str, str]] = {
+        "embedding_": """\
+embedding_ : ndarray of shape (n_samples, n_components)
+    The map.""",
+        "result_": """\
+result_ : Embedding
+    The map with its objective, history, status, seed, settings, graph and frames.""",
+        "n_features_in_": """\
+n_features_in_ : int
+    Number of columns seen by `fit`.""",
+    }
+
+    @property
+    def embedding_(self) -> FloatArray:
+        """The map, one row for each row of the data; read-only."""
+        return self._result.Y
 
     @property
     def graph_(self) -> Graph:
@@ -48,7 +105,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     @property
     def n_iter_(self) -> int:
-        """Iterations made."""
+        """Number of iterations made."""
         return self._result.history.n_rows - 1
 
     @property
@@ -58,7 +115,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     @property
     def history_(self) -> History:
-        """Objective, residual and seconds, one entry an iteration."""
+        """Objective, residual and seconds of each iteration."""
         return self._result.history
 
     @property
@@ -68,8 +125,9 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     @property
     def _result(self) -> Embedding:
-        check_is_fitted(self, "embedding_")
-        return self.embedding_
+        check_is_fitted(self, "result_")
+        result: Embedding = self.result_
+        return result
 
     @property
     def _n_features_out(self) -> int:
@@ -77,7 +135,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> FloatArray:
         """Fit to X and return the map of its rows."""
-        return np.array(self.fit(X, y, **fit_params).embedding_.Y)
+        return np.array(self.fit(X, y, **fit_params).embedding_)
 
     def faithfulness(
         self,
@@ -102,28 +160,20 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             metric=getattr(self, "metric", "euclidean"),
             sample=sample,
             random_state=random_state,
-            n_jobs=getattr(self, "n_jobs", None),
+            n_jobs=self.n_jobs,
         )
-
-    def _say_faithfulness(self, X: Any) -> None:
-        """With `verbose` one line on standard error says how faithful the map is, on some rows of the data."""
-        metric = getattr(self, "metric", "euclidean")
-        # Rows or a matrix of distances: neighbour lists hold too little, and a function would be called too often.
-        usable = isinstance(X, np.ndarray) or (issparse(X) and metric != "precomputed")
-        if not getattr(self, "verbose", False) or callable(metric) or not usable or len(self._result.Y) < 5:
-            return
-        report = self.faithfulness(X, sample=min(_SUMMARY_ROWS, len(self._result.Y)))
-        print(f"{type(self).__name__}: {report.summary}", file=sys.stderr, flush=True)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters and fitted state to one file without pickle, which `winkel.load` opens."""
-        check_is_fitted(self, "embedding_")
+        result = self._result
         packer = Packer()
         parameters = {}
         for name, given in self.get_params(deep=False).items():
             value = to_portable(given)
             if isinstance(value, np.random.Generator | np.random.RandomState):
-                value = self.embedding_.seed  # what it gave, so that the fit can be repeated
+                value = result.seed  # what it gave, so that the fit can be repeated
+            if name == "checkpoint" and value is not None:
+                value = os.fspath(value)
             if callable(value) or (name == "callbacks" and value):
                 raise InvalidParameterError(
                     f"{name}={value!r} cannot be saved, since a model file holds no code. "
@@ -131,16 +181,66 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 )
             parameters[name] = packer.pack(value, f"parameter {name}")
         meta: dict[str, Any] = {"class": type(self).__name__, "winkel": __version__, "parameters": parameters}
-        fitted = {name: getattr(self, name) for name in self._fitted if hasattr(self, name)}
+        fitted = {name: getattr(self, name) for name in self._kept_names() if hasattr(self, name)}
         if "feature_names_in_" in fitted:  # an array of objects, which no file holds
             fitted["feature_names_in_"] = [str(name) for name in fitted["feature_names_in_"]]
-        meta["fitted"] = {name: packer.pack(value, name) for name, value in fitted.items()}
-        inner_meta, inner = to_arrays(self.embedding_)
-        meta["embedding"] = {"meta": inner_meta, "arrays": packer.pack(inner, "embedding")}
+        meta["fitted"] = {name: packer.pack(to_portable(value), name) for name, value in fitted.items()}
+        inner_meta, inner = to_arrays(result)
+        meta["result"] = {"meta": inner_meta, "arrays": packer.pack(inner, "result")}
         write_archive(path, KIND, meta, packer.arrays)
 
+    @classmethod
+    def _kept_names(cls) -> tuple[str, ...]:
+        return ("n_features_in_", "feature_names_in_", *cls._fitted)
+
+    def _run(self) -> Run:
+        """What the parameters ask for."""
+        return Run.of(
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            max_memory=self.max_memory,
+            verbose=self.verbose,
+            callbacks=self.callbacks,
+            time_limit=self.time_limit,
+            checkpoint=self.checkpoint,
+            keep_frames=self.keep_frames,
+        )
+
+    def _placing_run(self) -> Run:
+        """The run of a `transform`: the fit's seed, and nobody watching."""
+        return Run.of(random_state=self._result.seed or 0, n_jobs=self.n_jobs, max_memory=self.max_memory)
+
+    @contextmanager
+    def _working(self, data: Any) -> Iterator[Run]:
+        """The run of a fit to `data`; after it, checkpoints of a finished fit are removed and `verbose` says how it went."""
+        run = self._run()
+        if run.checkpoint is not None:
+            run = replace(run, fingerprint=self._fingerprint(data))
+        yield run
+        if self.status_.word not in _UNFINISHED:
+            run.remove_checkpoints()
+        if self.verbose:
+            self._show_faithfulness(data)
+
+    def _fingerprint(self, data: Any) -> dict[str, object]:
+        """What tells this fit from others: the class, its parameters and the data."""
+        ignored = {"callbacks", "verbose", "n_jobs", "max_memory", "time_limit", "checkpoint", "keep_frames"}
+        given = {k: repr(v) for k, v in self.get_params(deep=False).items() if k not in ignored}
+        return {"class": type(self).__name__, "parameters": given, "data": _data_digest(data)}
+
+    def _show_faithfulness(self, data: Any) -> None:
+        """One line on standard error says how faithful the map is, on a sample of rows."""
+        metric = getattr(self, "metric", "euclidean")
+        rows = data.values if isinstance(data, Table) else data
+        # Rows or a matrix of distances: neighbour lists hold too little, and a function would be called too often.
+        usable = isinstance(rows, np.ndarray) or (hasattr(rows, "toarray") and metric != "precomputed")
+        if callable(metric) or not usable or len(self._result.Y) < 5:
+            return
+        report = self.faithfulness(data, sample=min(_SUMMARY_ROWS, len(self._result.Y)))
+        print(f"{type(self).__name__}: {report.summary}", file=sys.stderr, flush=True)
+
     def _read(self, X: Any, *, allow_sparse: bool = True, min_rows: int = 2) -> Table:
-        """Validated X; sets or checks the features."""
+        """Validated X; sets the features."""
         table = as_table(X, allow_sparse=allow_sparse, min_rows=min_rows)
         self.n_features_in_ = table.shape[1]
         if table.columns is not None:
@@ -149,10 +249,10 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             del self.feature_names_in_
         return table
 
-    def _read_new(self, X: Any) -> Any:
+    def _read_new(self, X: Any, *, allow_sparse: bool = True) -> Table:
         """Validated new rows with the features of the fitted ones."""
-        check_is_fitted(self, "embedding_")
-        table = as_table(X, min_rows=1)
+        check_is_fitted(self, "result_")
+        table = as_table(X, min_rows=1, allow_sparse=allow_sparse)
         if table.shape[1] != self.n_features_in_:
             raise InvalidInputError(
                 f"X has {table.shape[1]} features, but {type(self).__name__} is expecting "
@@ -165,17 +265,15 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 "The feature names should match those that were passed during fit, in the same order; "
                 f"column {k} is {table.columns[k]!r}, and was {names[k]!r}."
             )
-        return table.values
+        return table
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GraphEmbedder(Embedder):
     """An estimator that starts from the neighbour graph of rows, of precomputed distances, of any items, or a given one."""
 
-    n_neighbors: int
-    metric: Metric
-    n_jobs: int | None
-    verbose: bool | int
-    max_memory: int | float | str | None
+    n_neighbors: int = 15
+    metric: Metric = "euclidean"
 
     @property
     def accepts_graph(self) -> bool:
@@ -187,31 +285,24 @@ class GraphEmbedder(Embedder):
         return not (isinstance(X, Graph) or callable(self.metric) or self.metric == "precomputed")
 
     def _items(self, X: Any, *, allow_sparse: bool = True) -> Any:
-        """Validated rows, or the graph, distances or items that are to be used as they are."""
+        """The Table of rows, or the graph, distances or items that are to be used as they are."""
         if self._has_rows(X):
             metric_name(str(self.metric))
-            return self._read(X, allow_sparse=allow_sparse).values
+            return self._read(X, allow_sparse=allow_sparse)
         for name in ("feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
         if getattr(X, "ndim", 0) == 2:
             self.n_features_in_ = int(X.shape[1])
         return X
 
-    def _neighbor_graph(self, data: Any, metric: Metric, seed: int) -> Graph:
-        """The neighbour graph of what `_items` returned."""
-        if isinstance(data, Graph):
-            return data
-        first = data[0] if isinstance(data, tuple) else data
-        n = first.shape[0] if hasattr(first, "shape") else len(first)
-        return knn(
-            data,
-            usable_neighbors(self.n_neighbors, n),
-            metric=metric,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-            max_memory=self.max_memory,
-            verbose=bool(self.verbose),
-        )
+    def _check_rows(self, rows: Any) -> None:
+        """Raise unless there are fitted rows with which new ones can be compared."""
+        check_is_fitted(self, "result_")
+        if rows is None:
+            raise InvalidInputError(
+                "This map was made from a graph, from precomputed distances or similarities, or by a function, so there "
+                "are no rows to compare new ones with. Fit on data, or on a graph that holds the new items too."
+            )
 
 
 def usable_neighbors(n_neighbors: int, n: int) -> int:
@@ -220,10 +311,9 @@ def usable_neighbors(n_neighbors: int, n: int) -> int:
     When there are too few rows half of the others are taken, since a map of rows that are all neighbours of each other
     would show nothing.
     """
-    if not isinstance(n_neighbors, int | np.integer) or isinstance(n_neighbors, bool) or n_neighbors < 1:
-        raise InvalidParameterError(f"n_neighbors must be a positive integer; got {n_neighbors!r}.")
+    n_neighbors = integer("n_neighbors", n_neighbors, 1)
     if n_neighbors < n:
-        return int(n_neighbors)
+        return n_neighbors
     usable = max(1, (n - 1) // 2)
     warnings.warn(
         f"n_neighbors={n_neighbors}, but there are only {n} rows; n_neighbors={usable} is used.",
@@ -233,28 +323,47 @@ def usable_neighbors(n_neighbors: int, n: int) -> int:
     return usable
 
 
+def count_items(data: Any) -> int:
+    """The number of rows or items of what `GraphEmbedder._items` returned."""
+    first = data[0] if isinstance(data, tuple) else data
+    return int(first.shape[0]) if hasattr(first, "shape") else len(first)
+
+
+def _data_digest(data: Any) -> str:
+    values = data.values if isinstance(data, Table) else data
+    if isinstance(values, np.ndarray):
+        return digest(values)
+    if hasattr(values, "indptr"):
+        return digest(values.data, values.indices, values.indptr)
+    if isinstance(values, Graph):
+        return digest(values.edges, values.weights)
+    return repr(values)[:1000]
+
+
 def from_archive(archive: Archive) -> Embedder:
     """The fitted estimator in an archive of kind "estimator"."""
-    estimators = importlib.import_module(__package__)
-    known: list[str] = estimators.__all__
     meta, arrays = archive.meta, archive.arrays
     try:
-        if meta["class"] not in known:
+        try:
+            cls = registry.entry(meta["class"]).cls
+        except KeyError:
+            known = ", ".join(registry.names())
             raise ModelFileError(
-                f"The file holds a {meta['class']!r}; this version knows {', '.join(known)}."
-            )
+                f"The file holds a {meta['class']!r}; this version knows {known}. If it is an estimator of your own, "
+                "import the file that defines it first."
+            ) from None
         parameters = {
             name: from_portable(unpack(value, arrays)) for name, value in meta["parameters"].items()
         }
-        estimator: Embedder = getattr(estimators, meta["class"])(**parameters)
+        estimator: Embedder = cls(**parameters)
         for name, value in meta["fitted"].items():
-            if name not in estimator._fitted:
+            if name not in estimator._kept_names():
                 raise ModelFileError(f"The file sets {name!r}, which {meta['class']} does not have.")
-            setattr(estimator, name, unpack(value, arrays))
+            setattr(estimator, name, from_portable(unpack(value, arrays)))
         if "feature_names_in_" in meta["fitted"]:
             estimator.feature_names_in_ = np.array(estimator.feature_names_in_, dtype=object)
-        inner = meta["embedding"]
-        estimator.embedding_ = from_arrays(inner["meta"], unpack(inner["arrays"], arrays))
+        inner = meta["result"]
+        estimator.result_ = from_arrays(inner["meta"], unpack(inner["arrays"], arrays))
     except (KeyError, TypeError, AttributeError, InvalidParameterError) as error:
         raise ModelFileError(f"The file does not hold a whole estimator ({error}).") from None
     return estimator

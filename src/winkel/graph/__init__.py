@@ -9,7 +9,7 @@
 """
 
 from .graph import Graph
-from .knn import knn, knn_query
+from .knn import knn, knn_query, nearest_rows, neighbor_graph
 from .laplacian import laplacian
 from .origin import Origin, Recall
 from .paths import path_distances, shortest_paths
@@ -23,6 +23,8 @@ __all__ = [
     "knn",
     "knn_query",
     "laplacian",
+    "nearest_rows",
+    "neighbor_graph",
     "neighborhood_graph",
     "path_distances",
     "shortest_paths",

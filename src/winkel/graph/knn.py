@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..checks import choice, integer, number
 from ..data import as_matrix
 from ..errors import DataWarning, InvalidParameterError
-from ..resources import check_memory, format_memory, parse_memory, resolve_n_jobs, resolve_seed
+from ..resources import check_memory, format_memory
+from ..run import Run
 from ..typing import FloatArray, Metric, RandomState
 from . import search
 from .given import from_distance_matrix, from_function, from_neighbors
@@ -64,11 +64,25 @@ def knn(
     correlation, are at distance 0 from each other and 1 from every other row; so are empty sets under jaccard. Equal
     rows are each other's neighbours at distance 0; constant columns need no care.
     """
+    run = Run.of(random_state=random_state, n_jobs=n_jobs, max_memory=max_memory, verbose=verbose)
+    return neighbor_graph(X, n_neighbors, run, metric=metric, method=method, recall=recall)
+
+
+def neighbor_graph(
+    X: Any,
+    n_neighbors: int,
+    run: Run,
+    *,
+    metric: Metric = "euclidean",
+    method: str = "auto",
+    recall: float = 0.99,
+) -> Graph:
+    """`knn` within a run: what every method calls. X is a Table, or what metric="precomputed" or a function takes."""
     start = time.perf_counter()
-    n_neighbors = _check_count(n_neighbors)
-    _check_parameters(method, recall)
-    limit, jobs = parse_memory(max_memory), resolve_n_jobs(n_jobs)
-    show = _progress if verbose else _quiet
+    n_neighbors = integer("n_neighbors", n_neighbors, 1)
+    choice("method", method, ("auto", "exact", "approximate"))
+    number("recall", recall, 0.0, 1.0, low_open=True)
+    limit, jobs, show = run.max_memory, run.n_jobs, run.progress
     if callable(metric):
         index, distance = from_function(X, n_neighbors, metric, limit, show)
         return _graph(index, distance, "exact", getattr(metric, "__name__", "function"), start)
@@ -96,10 +110,9 @@ def knn(
     if how == "exact":
         index, distance = search.exact(points, n_neighbors, show)
         return _graph(index, distance, "exact", name, start)
-    seed = resolve_seed(random_state)
-    index, distance, reached = search.approximate(points, n_neighbors, seed, recall, show)
+    index, distance, reached = search.approximate(points, n_neighbors, run.seed, recall, show)
     _warn_if_poor(reached, recall)
-    return _graph(index, distance, "approximate", name, start, seed, reached)
+    return _graph(index, distance, "approximate", name, start, run.seed, reached)
 
 
 def knn_query(
@@ -110,7 +123,14 @@ def knn_query(
     Each row's result depends on that row alone, so a batch gives what its rows give one by one. When X is sparse it stays
     so and Q is made sparse too; when X is dense, Q is made dense.
     """
-    n_neighbors = _check_count(n_neighbors)
+    return nearest_rows(Q, X, n_neighbors, Run.of(random_state=0, n_jobs=n_jobs), metric=metric)
+
+
+def nearest_rows(
+    Q: Any, X: Any, n_neighbors: int, run: Run, *, metric: str = "euclidean"
+) -> tuple[Indices, FloatArray]:
+    """`knn_query` within a run: Q and X are Tables."""
+    n_neighbors = integer("n_neighbors", n_neighbors, 1)
     name = metric_name(metric)
     values = as_matrix(X)
     check_metric_input(values, name)
@@ -119,7 +139,7 @@ def knn_query(
         raise InvalidParameterError(
             f"new rows must have the {values.shape[1]} columns of the fitted data; got {queries.shape[1]}."
         )
-    n, jobs = values.shape[0], resolve_n_jobs(n_jobs)
+    n, jobs = values.shape[0], run.n_jobs
     if n_neighbors > n:
         raise InvalidParameterError(f"n_neighbors must lie in [1, {n}]; got {n_neighbors}.")
     common = np.result_type(values.dtype, queries.dtype)
@@ -169,19 +189,6 @@ def _graph(
     return Graph.from_knn(index, distance, origin, copy=False)
 
 
-def _check_count(k: int) -> int:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InvalidParameterError(f"n_neighbors must be a positive integer; got {k!r}.")
-    return int(k)
-
-
-def _check_parameters(method: str, recall: float) -> None:
-    if method not in ("auto", "exact", "approximate"):
-        raise InvalidParameterError(f"method must be 'auto', 'exact' or 'approximate'; got {method!r}.")
-    if not 0 < recall <= 1:
-        raise InvalidParameterError(f"recall must lie in (0, 1]; got {recall!r}.")
-
-
 def _check_k(k: int, n: int) -> None:
     if k >= n:
         raise InvalidParameterError(
@@ -197,17 +204,3 @@ def _warn_if_poor(recall: Recall, target: float) -> None:
             DataWarning,
             stacklevel=3,
         )
-
-
-def _quiet(steps: Iterable[Any], what: str) -> Iterable[Any]:
-    return steps
-
-
-def _progress(steps: Iterable[Any], what: str) -> Iterable[Any]:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        print(f"winkel: {what}", file=sys.stderr)
-        return steps
-    bar: Iterable[Any] = tqdm(steps, desc=what, leave=False)
-    return bar

@@ -1,11 +1,11 @@
 """How a map is found: solvers that give init, step and done, and the one loop that drives them all.
 
-    Solver.init ──> state ──> Solver.step ──> state ──> ... ──> Run(state, history, status, frames)
+    Solver.init ──> state ──> Solver.step ──> state ──> ... ──> Outcome(state, history, status, frames)
                        └── the loop between steps: history, progress, callbacks, limits, frames, checkpoint
 
 base.py      the contract (Solver, SolverState, Status) and what is written down (History, Frames)
-loop.py      run: the loop
-checkpoint.py  runs on disk; checkpointing: a block whose runs keep checkpoints
+loop.py      iterate: the loop
+checkpoint.py  a loop on disk, and how it goes on from there
 progress.py  what is shown and who is called between steps
 gradient.py  gradient descent with momentum, and Adam
 lbfgs.py     projected L-BFGS (linesearch.py)
@@ -16,9 +16,8 @@ A solver knows only the problem it is given; nothing here knows a method or an e
 """
 
 from .base import Frames, History, Solver, SolverState, Status, digest
-from .checkpoint import checkpointing
 from .gradient import Adam, GradientDescent
-from .loop import Run, run
+from .loop import Outcome, iterate
 from .progress import IterationInfo, TaskCallbacks
 
 __all__ = [
@@ -27,12 +26,11 @@ __all__ = [
     "GradientDescent",
     "History",
     "IterationInfo",
-    "Run",
+    "Outcome",
     "Solver",
     "SolverState",
     "Status",
     "TaskCallbacks",
-    "checkpointing",
     "digest",
-    "run",
+    "iterate",
 ]

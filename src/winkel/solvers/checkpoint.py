@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Generic, NamedTuple
 
@@ -17,7 +15,6 @@ from ..typing import FloatArray
 from .base import History, SolverState, StateT, digest
 
 KIND = "checkpoint"
-EVERY = 60.0  # seconds between checkpoints, unless something else is asked for
 
 
 class Mark(NamedTuple, Generic[StateT]):
@@ -70,7 +67,7 @@ class Checkpoint:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(
                 f"The checkpoint {str(self.path)!r} does not hold what this version of the solver needs "
-                f"({error}). Delete it, or run without resume."
+                f"({error}). Delete it to begin again."
             ) from None
 
     def _check_identity(self, theirs: Mapping[str, Any]) -> None:
@@ -84,75 +81,8 @@ class Checkpoint:
             raise InvalidParameterError(
                 f"The checkpoint {str(self.path)!r} belongs to another run; they differ in "
                 f"{'; '.join(differences)}. Repeat that run's data, settings and random_state, choose "
-                "another file, or run without resume."
+                "another file, or delete this one."
             )
-
-
-@dataclasses.dataclass
-class Checkpoints:
-    """The numbered checkpoint files of all runs inside one `checkpointing`."""
-
-    path: Path
-    resume: bool
-    every: float
-    fingerprint: Mapping[str, object]
-    files: list[Path] = dataclasses.field(default_factory=list)
-    unfinished: bool = False  # whether a run ended by interruption or failure
-
-    def next_file(self) -> Path:
-        """The file of the run that begins now: runs are numbered in the order in which they begin."""
-        self.files.append(self._file(len(self.files) + 1))
-        return self.files[-1]
-
-    def remove_older(self) -> None:
-        """Delete files of earlier work, which a later `resume` must not take for part of this one."""
-        number = 1
-        while (file := self._file(number)).exists():
-            file.unlink()
-            number += 1
-
-    def _file(self, number: int) -> Path:
-        return self.path.with_name(f"{self.path.name}{number}")
-
-    def remove(self) -> None:
-        """Delete the files."""
-        for file in self.files:
-            file.unlink(missing_ok=True)
-
-
-_CURRENT: ContextVar[Checkpoints | None] = ContextVar("winkel_checkpoints", default=None)
-
-
-@contextmanager
-def checkpointing(
-    path: str | os.PathLike[str],
-    *,
-    resume: bool = False,
-    every: float = EVERY,
-    fingerprint: Mapping[str, object] | None = None,
-) -> Iterator[Checkpoints]:
-    """A block whose runs keep checkpoints, for a caller who does not call `run` itself but something that does.
-
-    Run number k of the block writes `path` + "k" every `every` seconds; with `resume`, runs go on from the files that are
-    there. `fingerprint` names the data and settings, so that a file of other work is refused. The files are removed when
-    the block ends well with every run at its end, and stay after an interruption, a failure or an exception. Runs that
-    are given a checkpoint of their own, and runs in other threads, take no part.
-    """
-    checkpoints = Checkpoints(Path(path), resume, every, dict(fingerprint or {}))
-    if not resume:
-        checkpoints.remove_older()
-    token = _CURRENT.set(checkpoints)
-    try:
-        yield checkpoints
-    finally:
-        _CURRENT.reset(token)
-    if not checkpoints.unfinished:
-        checkpoints.remove()
-
-
-def current_checkpoints() -> Checkpoints | None:
-    """What the innermost `checkpointing` around this call asks for, if there is one."""
-    return _CURRENT.get()
 
 
 def identity(

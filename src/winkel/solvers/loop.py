@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ..errors import InvalidInputError, InvalidParameterError, NotConvergedWarning, WinkelError
+from ..checks import integer, optional
+from ..errors import InvalidInputError, NotConvergedWarning, WinkelError
+from ..run import Run
 from ..typing import FloatArray
 from .base import Frames, History, Recorder, Solver, SolverState, StateT, Status
-from .checkpoint import EVERY, Checkpoint, Mark, current_checkpoints, identity
+from .checkpoint import Checkpoint, Mark, identity
 from .progress import IterationInfo, Listener, listeners
 
 AnyProblem = TypeVar("AnyProblem")
 
 
 @dataclass(frozen=True, eq=False)
-class Run(Generic[StateT]):
-    """What a run found: the state to use, the history, how it ended, and kept iterates if asked for."""
+class Outcome(Generic[StateT]):
+    """What the loop found: the state to use, the history, how it ended, and kept iterates if asked for."""
 
     state: StateT
     history: History
@@ -37,56 +38,45 @@ class Run(Generic[StateT]):
         return int(self.history.iteration[-1])
 
 
-def run(
+def iterate(
     solver: Solver[AnyProblem, StateT],
     problem: AnyProblem,
     Y0: FloatArray,
+    run: Run | None = None,
     *,
     max_iter: int,
-    time_limit: float | None = None,
-    callbacks: Sequence[object] = (),
-    verbose: bool | int = False,
-    checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: float = EVERY,
     checkpoint_iterations: int | None = None,
-    resume: bool = False,
     fingerprint: Mapping[str, object] | None = None,
-    keep_frames: int = 0,
-) -> Run[StateT]:
-    """The Run of `solver` on `problem` from `Y0`.
+) -> Outcome[StateT]:
+    """The Outcome of `solver` on `problem` from `Y0`, watched and limited as `run` says.
 
-    It ends when the solver is done, after `max_iter` iterations in all, after `time_limit` seconds of this
-    call, or when a callback returns True; then the last iterate is the result. Ctrl-C, or an iterate that is
+    It ends when the solver is done, after `max_iter` iterations in all, when the time limit of `run` has passed,
+    or when a callback returns True; then the last iterate is the result. Ctrl-C, or an iterate that is
     not finite, ends it with the best iterate so far (lowest objective within the current phase) and a
     NotConvergedWarning; a second Ctrl-C, while that result is being put together, is not caught. An exception
     from a step or a callback ends it with that exception.
 
-    With `checkpoint`, the run is written to that file at its start, then every `checkpoint_every` seconds
-    (and every `checkpoint_iterations` iterations), and when it ends in any way but by failing; before an
-    exception goes on, too. With `resume`, a checkpoint that exists is continued, to the same bytes that one
+    The checkpoint file of `run` is written at the start, then every `checkpoint_every` seconds
+    (and every `checkpoint_iterations` iterations), and when the loop ends in any way but by failing; before an
+    exception goes on, too. A checkpoint that exists is continued, to the same bytes that one
     long run gives; it must come from the same solver, settings, `Y0` and `fingerprint`, by which the caller
-    names the problem and all that matters. Without `checkpoint`, a `checkpointing` block around the call says
-    all this.
+    names the problem and all that matters.
 
-    `keep_frames` keeps at most so many iterates, evenly spaced from the start, in single precision.
+    At most `keep_frames` of `run` iterates are kept, evenly spaced from the start, in single precision.
     """
-    _check_limits(max_iter, time_limit, checkpoint_every, checkpoint_iterations, keep_frames)
+    run = Run() if run is None else run
+    max_iter = integer("max_iter", max_iter, 0)
+    checkpoint_iterations = optional(integer, "checkpoint_iterations", checkpoint_iterations, 1)
     start = _checked_start(Y0)
-    audience = listeners(callbacks, verbose)
-    around = current_checkpoints() if checkpoint is None else None
-    if around is not None:
-        checkpoint, checkpoint_every, resume = around.next_file(), around.every, around.resume
-        fingerprint = {**(fingerprint or {}), **around.fingerprint}
-    store = (
-        None if checkpoint is None else Checkpoint(checkpoint, identity(solver, problem, start, fingerprint))
-    )
-    loop = _Loop(solver, problem, max_iter, time_limit, keep_frames)
-    loop.begin(start, store, resume)
-    loop.save_every(checkpoint_every, checkpoint_iterations)
-    result = loop.finish(loop.drive(audience))
-    if around is not None and result.status.word in ("interrupted", "failed"):
-        around.unfinished = True
-    return result
+    audience = listeners(run.callbacks, run.verbose)
+    store = None
+    if run.checkpoint is not None:
+        known_by = {**(fingerprint or {}), **run.fingerprint}
+        store = Checkpoint(run.checkpoint, identity(solver, problem, start, known_by))
+    loop = _Loop(solver, problem, max_iter, run)
+    loop.begin(start, store)
+    loop.save_every(run.checkpoint_every, checkpoint_iterations)
+    return loop.finish(loop.drive(audience))
 
 
 class _Loop(Generic[AnyProblem, StateT]):
@@ -99,25 +89,23 @@ class _Loop(Generic[AnyProblem, StateT]):
         solver: Solver[AnyProblem, StateT],
         problem: AnyProblem,
         max_iter: int,
-        time_limit: float | None,
-        keep_frames: int,
+        run: Run,
     ) -> None:
         self._solver = solver
         self._problem = problem
         self._max_iter = max_iter
-        self._time_limit = time_limit
-        self._keep_frames = keep_frames
+        self._run = run
         self._recorder = Recorder()
         self._started = time.perf_counter()
         self._seconds_before = 0.0
 
     # ---------------------------------------------------------------------------------------- start and end
 
-    def begin(self, Y0: FloatArray, store: Checkpoint | None, resume: bool) -> None:
+    def begin(self, Y0: FloatArray, store: Checkpoint | None) -> None:
         """Take the first mark: from the checkpoint, or from the solver's start."""
         self._store = store
         first = self._solver.init(self._problem, Y0)
-        if store is not None and resume and store.path.exists():
+        if store is not None and store.path.exists():
             self._mark, history, self._seconds_before = store.load(type(first))
             self._recorder = Recorder.restored(history)
             return
@@ -154,7 +142,7 @@ class _Loop(Generic[AnyProblem, StateT]):
     def _close(self, listener: Listener) -> None:
         listener.close(self._status)
 
-    def finish(self, status: Status) -> Run[StateT]:
+    def finish(self, status: Status) -> Outcome[StateT]:
         """The result that belongs to `status`, with the warning that is due."""
         mark = self._mark
         state = mark.state
@@ -167,7 +155,7 @@ class _Loop(Generic[AnyProblem, StateT]):
         expects = getattr(self._solver, "expects_convergence", True)
         if status.word in ("interrupted", "failed", "time_limit") or (status.word == "max_iter" and expects):
             warnings.warn(f"{self._solver.name}: {status.sentence}", NotConvergedWarning, stacklevel=3)
-        return Run(state, self._history(), status, _stacked(mark.frames))
+        return Outcome(state, self._history(), status, _stacked(mark.frames))
 
     # ---------------------------------------------------------------------------------------- between
 
@@ -200,11 +188,10 @@ class _Loop(Generic[AnyProblem, StateT]):
         if state.iteration >= self._max_iter:
             reached = "" if math.isnan(state.residual) else f" with residual {state.residual:.3g}"
             return Status("max_iter", f"All max_iter={self._max_iter} iterations were made{reached}.")
-        spent = time.perf_counter() - self._started
-        if self._time_limit is not None and spent >= self._time_limit:
+        if self._run.out_of_time:
             return Status(
                 "time_limit",
-                f"The time limit of {self._time_limit:g} s was reached after {state.iteration} iterations.",
+                f"The time limit of {self._run.time_limit:g} s was reached after {state.iteration} iterations.",
             )
         return None
 
@@ -235,7 +222,7 @@ class _Loop(Generic[AnyProblem, StateT]):
         old = getattr(self, "_mark", None)
         best = state if old is None or not _stays_best(old.best, state) else old.best
         frames, stride = ((), 1) if old is None else (old.frames, old.stride)
-        frames, stride = _keep_frame(frames, stride, state, self._keep_frames)
+        frames, stride = _keep_frame(frames, stride, state, self._run.keep_frames)
         self._mark = Mark(state, best, len(self._recorder), frames, stride)
 
     def _seconds(self) -> float:
@@ -277,26 +264,6 @@ class _Loop(Generic[AnyProblem, StateT]):
                 stacklevel=2,
             )
         self._saved = (time.perf_counter(), self._mark.state.iteration)
-
-
-def _check_limits(
-    max_iter: int, time_limit: float | None, every: float, iterations: int | None, keep_frames: int
-) -> None:
-    for name, value, least in (
-        ("max_iter", max_iter, 0),
-        ("checkpoint_iterations", 1 if iterations is None else iterations, 1),
-        ("keep_frames", keep_frames, 0),
-    ):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise InvalidParameterError(f"{name} must be an integer of at least {least}; got {value!r}.")
-    if time_limit is not None and not time_limit >= 0:
-        raise InvalidParameterError(
-            f"time_limit must be None or a number of seconds, zero or more; got {time_limit!r}."
-        )
-    if not every >= 0:
-        raise InvalidParameterError(
-            f"checkpoint_every must be a number of seconds, zero or more; got {every!r}."
-        )
 
 
 def _checked_start(Y0: FloatArray) -> FloatArray:

@@ -18,7 +18,8 @@ from ...data import as_matrix
 from ...errors import InvalidInputError, InvalidParameterError
 from ...graph import knn, knn_query
 from ...resources import resolve_n_jobs, resolve_seed
-from ...solvers import run
+from ...run import Run
+from ...solvers import iterate
 from ...solvers.linear import ConjugateGradients
 from ...typing import FloatArray, IntArray, RandomState
 from .similarity import row_norms
@@ -94,7 +95,8 @@ def _extend(
     free = np.setdiff1d(np.arange(len(X)), marks)
     start = _direct(X, free, marks, places, k, regularization, jobs)
     system = ExtensionSystem(near, weights, free, start, jobs)
-    found = run(ConjugateGradients(tol), system, start, max_iter=_MAX_SWEEPS, verbose=verbose)
+    watched = Run(seed=seed, n_jobs=jobs, verbose=verbose)
+    found = iterate(ConjugateGradients(tol), system, start, watched, max_iter=_MAX_SWEEPS)
     return np.asarray(found.state.Y)
 
 

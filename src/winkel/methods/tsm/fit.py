@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,15 +10,15 @@ from numpy.typing import NDArray
 
 from ...embedding import Embedding
 from ...random import Stream
-from ...resources import check_memory
-from ...solvers import run
+from ...run import Run
+from ...solvers import iterate
 from ...solvers.base import History, Status
 from ...typing import FloatArray, IntArray
 from .baselines import svd_map
 from .dense import DenseMatching, DenseUpdates
 from .extension import locally_linear_extension
 from .gram import outputs, warn_if_not_a_gram_matrix
-from .placement import own_places
+from .placement import FittedRows, own_places, place
 from .quasi_newton import QuasiNewton
 from .similarity import AngleHistogram, Similarities, angle_histogram, row_norms, similarities
 from .updates import Factors, FactorUpdates, Matching
@@ -29,6 +28,10 @@ Matrix = NDArray[np.float64]
 # Of the extension from landmarks: on 10 000 images a hundredth of it changes the mean angular deviation by 0.001°.
 EXTENSION_TOLERANCE = 1e-4
 _MODERATE = (1e-5, 1e5)  # largest entries with which single precision has no trouble
+
+
+SOLVERS = ("quasi_newton", "factors", "dense")
+PLACEMENTS = ("local", "relu")
 
 
 @dataclass(frozen=True)
@@ -43,21 +46,11 @@ class Settings:
     max_iter: int
     tol: float
     solver: str
+    placement: str
     regularization: float
 
 
-@dataclass(frozen=True)
-class Work:
-    """Seed, threads, memory and who listens."""
-
-    seed: int
-    n_jobs: int
-    limit: int | None
-    verbose: bool | int
-    callbacks: Sequence[object]
-
-
-def embed(X: FloatArray, settings: Settings, work: Work) -> Embedding:
+def embed(X: FloatArray, settings: Settings, run: Run) -> Embedding:
     """The Embedding of rows. Rows of zeros stand at the origin, equal rows in one place.
 
     Rows with very large or small entries are scaled first, and the objective is that of the scaled rows.
@@ -65,20 +58,20 @@ def embed(X: FloatArray, settings: Settings, work: Work) -> Embedding:
     Its blocks are `eigenvalues` of the Gram matrix, `isolated` rows (similar to no other) and, if there were any,
     `landmarks`.
     """
-    _check_memory(X, settings, work)
+    _check_memory(X, settings, run)
     scale = _scale(X)
     if scale != 1.0:
-        made = embed(X / X.dtype.type(scale), settings, work)
+        made = embed(X / X.dtype.type(scale), settings, run)
         return replace(made, Y=(made.Y * scale).astype(X.dtype))
     nonzero = np.flatnonzero(row_norms(X) > 0)
-    marks = _landmarks(nonzero, settings, work.seed)
+    marks = _landmarks(nonzero, settings, run.seed)
     if len(marks) < 2:
-        return _without_angles(X, settings, work.seed)
+        return _without_angles(X, settings, run.seed)
     tau = settings.threshold
     if tau is None:
-        tau = angle_histogram(X[marks], sparsity=settings.sparsity, seed=work.seed).threshold
-    S, rows = similarities(X[marks], tau, n_jobs=work.n_jobs, limit=work.limit)
-    found = _solve(S, rows, settings, work)
+        tau = angle_histogram(X[marks], sparsity=settings.sparsity, seed=run.seed).threshold
+    S, rows = similarities(X[marks], tau, n_jobs=run.n_jobs, limit=run.max_memory)
+    found = _solve(S, rows, settings, run)
     places = np.zeros((len(marks), settings.n_components))
     places[:, : found.Y.shape[1]] = found.Y[: len(marks)]
     Y = np.zeros((len(X), settings.n_components))
@@ -90,9 +83,9 @@ def embed(X: FloatArray, settings: Settings, work: Work) -> Embedding:
             places,
             regularization=settings.regularization,
             tol=EXTENSION_TOLERANCE,
-            random_state=work.seed,
-            n_jobs=work.n_jobs,
-            verbose=work.verbose,
+            random_state=run.seed,
+            n_jobs=run.n_jobs,
+            verbose=run.verbose,
         )
     Y = Y[own_places(X, X)]
     return Embedding(
@@ -101,7 +94,7 @@ def embed(X: FloatArray, settings: Settings, work: Work) -> Embedding:
         residual=found.residual,
         history=found.history,
         status=found.status,
-        seed=work.seed,
+        seed=run.seed,
         settings=_described(settings, tau, S),
         blocks={"eigenvalues": found.eigenvalues, "isolated": marks[S.isolated], "landmarks": marks},
     )
@@ -117,12 +110,12 @@ class _Found:
     status: Status
 
 
-def _solve(S: Similarities, rows: FloatArray, settings: Settings, work: Work) -> _Found:
+def _solve(S: Similarities, rows: FloatArray, settings: Settings, run: Run) -> _Found:
     """The map of the rows of S."""
     d = min(settings.n_components, S.n)
     stricter = 1 - (1 - S.threshold) / 4 if settings.solver == "quasi_newton" else S.threshold
     start = svd_start(rows, d, stricter)
-    problem = Matching(S, work.n_jobs)
+    problem = Matching(S, run.n_jobs)
     if settings.solver == "dense":
         solver: Any = DenseUpdates(settings.momentum)
         task: Any = DenseMatching(S.dense(), S.total)
@@ -130,14 +123,26 @@ def _solve(S: Similarities, rows: FloatArray, settings: Settings, work: Work) ->
         solver, task = FactorUpdates(settings.momentum, settings.tol), problem
     else:
         solver, task = QuasiNewton(tol=settings.tol), problem
-    result = run(
-        solver, task, start, max_iter=settings.max_iter, callbacks=work.callbacks, verbose=work.verbose
-    )
+    result = iterate(solver, task, start, run, max_iter=settings.max_iter)
     state = result.state
     made = outputs(state.Y, state.values, S.threshold)
     warn_if_not_a_gram_matrix(made)
     objective = problem.objective(Factors(state.Y, state.values))
     return _Found(made.Y, made.eigenvalues, objective, state.residual, result.history, result.status)
+
+
+def place_rows(
+    rows: FloatArray, fitted: FloatArray, Y: FloatArray, settings: Settings, threshold: float, run: Run
+) -> FloatArray:
+    """Places of new rows among fitted ones; a row that equals a fitted one has that row's place."""
+    own = own_places(rows, fitted)
+    placed = np.array(Y[np.maximum(own, 0)])
+    new = np.flatnonzero(own < 0)
+    if len(new):
+        known = row_norms(fitted) > 0
+        among = FittedRows(fitted[known], Y[known], threshold, settings.regularization, run.n_jobs)
+        placed[new] = place(rows[new], among, settings.placement)
+    return placed
 
 
 def svd_start(X: FloatArray, d: int, threshold: float) -> Matrix:
@@ -171,13 +176,12 @@ def _landmarks(nonzero: IntArray, settings: Settings, seed: int) -> IntArray:
     return np.sort(nonzero[Stream.named(seed, "landmarks").permutation(len(nonzero))[:m]])
 
 
-def _check_memory(X: FloatArray, settings: Settings, work: Work) -> None:
+def _check_memory(X: FloatArray, settings: Settings, run: Run) -> None:
     m = len(X) if settings.n_landmarks is None else min(len(X), settings.n_landmarks)
     wide = 4.0 * m * X.shape[1] + 260.0 * m * settings.n_components
     square = 48.0 * m * m if settings.solver == "dense" else 0.0
-    check_memory(
+    run.check_memory(
         wide + square,
-        work.limit,
         f"Similarity matching of {m} rows",
         'Use n_landmarks, or solver="quasi_newton".' if square else "Use n_landmarks.",
     )
