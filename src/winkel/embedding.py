@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from . import __version__
 from .data.archive import Archive, plain_json, read_archive, write_archive
-from .data.packing import Packer, unpack
+from .data.serialize import Packer, unpack
 from .errors import InvalidInputError, ModelFileError
 from .solvers.base import Frames, History, Status
 from .typing import FloatArray

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, InvalidTypeError
 from ..typing import FloatArray
-from .checks import Labels, check_finite, check_magnitude, overflow_limit
+from .scans import Labels, check_finite, check_magnitude, overflow_limit
 
 Matrix: TypeAlias = Any  # ndarray | scipy.sparse.csr_matrix | scipy.sparse.csr_array: SciPy has no type stubs
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, InvalidParameterError
 from .arrays import to_float
-from .checks import Labels
+from .scans import Labels
 
 Pick: TypeAlias = str | int | None
 Columns: TypeAlias = Sequence[str | int] | None

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .arrays import Matrix
-from .checks import row_blocks
+from .scans import row_blocks
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..errors import InvalidInputError, InvalidParameterError
 from .arrays import Matrix, dense_matrix, sparse_matrix, to_array
-from .checks import Labels
 from .frames import Columns, Pick, frame_of, from_anndata, is_anndata
+from .scans import Labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from .. import __version__
 from ..checks import integer
 from ..data import Table, as_table
 from ..data.archive import Archive, write_archive
-from ..data.packing import Packer, unpack
+from ..data.serialize import Packer, unpack
 from ..embedding import Embedding, from_arrays, to_arrays
 from ..errors import DataWarning, InvalidInputError, InvalidParameterError, ModelFileError
 from ..graph import Graph

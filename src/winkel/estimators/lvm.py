@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataWarning, InvalidInputError, InvalidParameterError
 from ..graph import Graph
-from ..graph.given import as_distances, function_distances
+from ..graph.precomputed import as_distances, function_distances
 from ..methods.lvm.fitting import Settings, fit_latent
 from ..methods.lvm.landmarks import ByMatrix, ByPaths, ByRows, Nearest
 from ..methods.lvm.placement import Among, Places, place

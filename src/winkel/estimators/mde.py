@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..embedding import Embedding
 from ..errors import InvalidInputError, InvalidParameterError
 from ..graph import Graph, knn_query
-from ..graph.given import function_distances
+from ..graph.precomputed import function_distances
 from ..methods.mde import Stage, solve
 from ..methods.placement import Neighbors, landmarks, place_by_distances, place_by_neighbors
 from ..methods.recipes import (

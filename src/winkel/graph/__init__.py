@@ -13,8 +13,8 @@ from .knn import knn, knn_query, nearest_rows, neighbor_graph
 from .laplacian import laplacian
 from .origin import Origin, Recall
 from .paths import path_distances, shortest_paths
-from .reachability import neighborhood_graph
-from .spectral import spectral_embedding
+from .spectral_layout import spectral_embedding
+from .structure import neighborhood_graph
 
 __all__ = [
     "Graph",

@@ -1,13 +1,17 @@
-"""Checks that turn what users call edges into sorted unique pairs i < j."""
+"""Edges and neighbour lists, checked: from pairs, matrices, networkx graphs and n × k arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _core
 from ..errors import InvalidInputError, InvalidParameterError
+from ..resources import resolve_n_jobs
 from ..typing import FloatArray
 
 Combine = Literal["error", "sum", "mean", "max", "min"]
@@ -163,3 +167,123 @@ def canonical_edges(
         d = None if d is None else _merge(d, starts, "min")
         pairs = pairs[starts]
     return EdgeArrays(pairs.astype(np.int32), w, d), size
+
+
+def _check_symmetric(matrix: sp.coo_array) -> None:
+    """Raise unless every stored entry (i, j) is matched by an equal one at (j, i)."""
+    rows, columns = matrix.row, matrix.col
+    forward, backward = np.lexsort((columns, rows)), np.lexsort((rows, columns))
+    same = (
+        np.array_equal(rows[forward], columns[backward])
+        and np.array_equal(columns[forward], rows[backward])
+        and np.array_equal(matrix.data[forward], matrix.data[backward])
+    )
+    if not same:
+        raise InvalidInputError(
+            "the adjacency matrix must be symmetric, since edges have no direction; this one is not. "
+            "Symmetrise it first, for example (A + A.T) / 2, or A.maximum(A.T) for a sparse matrix and "
+            "np.maximum(A, A.T) for a dense one."
+        )
+
+
+def edges_of_adjacency(adjacency: Any, entries: str) -> tuple[NDArray[np.int64], NDArray[Any], int]:
+    """Pairs i < j, their entries, and the number of nodes of a symmetric matrix."""
+    if entries not in ("weights", "distances"):
+        raise InvalidParameterError(f'entries must be "weights" or "distances"; got {entries!r}.')
+    if sp.issparse(adjacency):
+        matrix = sp.coo_array(adjacency)
+        matrix.sum_duplicates()
+        if entries == "weights":
+            matrix.eliminate_zeros()
+    else:
+        dense = np.asarray(adjacency)
+        if dense.ndim != 2 or not (np.issubdtype(dense.dtype, np.number) or dense.dtype == bool):
+            raise InvalidInputError(
+                "the adjacency must be a square matrix of numbers, dense or scipy.sparse; "
+                f"got shape {dense.shape}, dtype {dense.dtype}."
+            )
+        matrix = sp.coo_array(dense)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InvalidInputError(f"the adjacency matrix must be square; got shape {matrix.shape}.")
+    if not np.isfinite(matrix.data).all():
+        raise InvalidInputError(
+            "the adjacency matrix must hold finite numbers; leave out entries without an edge."
+        )
+    rows, columns = matrix.row, matrix.col
+    if (rows == columns).any():
+        raise InvalidInputError(
+            "the diagonal of the adjacency matrix must be empty; "
+            f"{int((rows == columns).sum())} entries are on it. Clear it: A.setdiag(0); A.eliminate_zeros() "
+            "for a sparse matrix, np.fill_diagonal(A, 0) for a dense one."
+        )
+    _check_symmetric(matrix)
+    upper = rows < columns
+    pairs = np.stack([rows[upper], columns[upper]], axis=1).astype(np.int64)
+    return pairs, matrix.data[upper], matrix.shape[0]
+
+
+def edges_of_networkx(
+    graph: Any, weight: str | None, distance: str | None
+) -> tuple[NDArray[np.int64], list[float] | None, list[float] | None, tuple[Hashable, ...]]:
+    """Pairs, weights, distances and node names of an undirected networkx graph."""
+    if not (hasattr(graph, "is_directed") and hasattr(graph, "edges") and hasattr(graph, "nodes")):
+        raise InvalidInputError(f"expected a networkx graph; got {type(graph).__name__}.")
+    if graph.is_directed():
+        raise InvalidInputError(
+            "edges have no direction here, and this networkx graph is directed. "
+            "Use graph.to_undirected() first."
+        )
+    labels = tuple(graph.nodes)
+    place = {label: i for i, label in enumerate(labels)}
+    listed = list(graph.edges(data=True))
+    pairs = np.array([(place[a], place[b]) for a, b, _ in listed], np.int64).reshape(-1, 2)
+    weights = None if weight is None else [data.get(weight, 1.0) for _, _, data in listed]
+    if distance is None:
+        return pairs, weights, None, labels
+    missing = [(a, b) for a, b, data in listed if distance not in data]
+    if missing:
+        raise InvalidInputError(
+            f"{len(missing)} of {len(listed)} edges have no attribute {distance!r}, first {missing[0]!r}."
+        )
+    return pairs, weights, [data[distance] for _, _, data in listed], labels
+
+
+_FAULTS = {
+    1: "an index is outside [0, n) (-1 marks a missing neighbour)",
+    2: "the row is listed as its own neighbour",
+    3: "distances are not in ascending order",
+    4: "missing neighbours must come last, with index -1 and distance inf",
+    5: "a distance is negative or not finite",
+    6: "a neighbour is listed twice",
+}
+
+
+def check_neighbor_lists(
+    indices: ArrayLike, distances: ArrayLike, copy: bool
+) -> tuple[NDArray[np.int32], FloatArray]:
+    """The lists as int32 and float32 or float64, C-contiguous; their own memory if `copy`."""
+    idx, far = np.asarray(indices), np.asarray(distances)
+    if idx.ndim != 2 or idx.shape != far.shape or idx.shape[0] == 0:
+        raise InvalidInputError(
+            "neighbour indices and distances must have the same shape (n, k) with n at least 1; "
+            f"got {idx.shape} and {far.shape}."
+        )
+    if not np.issubdtype(idx.dtype, np.integer):
+        raise InvalidInputError(f"neighbour indices must be integers; got dtype {idx.dtype}.")
+    if not np.issubdtype(far.dtype, np.number) or np.iscomplexobj(far):
+        raise InvalidInputError(f"neighbour distances must be real numbers; got dtype {far.dtype}.")
+    if idx.size and (idx.min() < -1 or idx.max() >= len(idx)):
+        raise InvalidInputError(
+            f"neighbour indices must lie in [0, {len(idx)}), or be -1 for a missing neighbour; "
+            f"got values from {idx.min()} to {idx.max()}."
+        )
+    near = np.array(idx, dtype=np.int32, order="C") if copy else np.ascontiguousarray(idx, dtype=np.int32)
+    kind = np.float32 if far.dtype == np.float32 else np.float64
+    far = np.array(far, dtype=kind, order="C") if copy else np.ascontiguousarray(far, dtype=kind)
+    fault, row = _core.check_knn(near, far, resolve_n_jobs(None))
+    if fault:
+        raise InvalidInputError(
+            f"neighbour lists are not valid at row {row}: {_FAULTS[fault]}; "
+            f"got indices {near[row, :8].tolist()}… and distances {far[row, :8].tolist()}…."
+        )
+    return near, far

@@ -13,11 +13,16 @@ from .. import _core
 from ..errors import InvalidInputError, InvalidParameterError
 from ..resources import resolve_n_jobs
 from ..typing import FloatArray, IntArray
-from . import edges as _edges
-from .edges import Combine, EdgeArrays, read_only
-from .labels import labels_from_meta, labels_to_meta
-from .lists import check_neighbor_lists
-from .origin import Origin
+from .edges import (
+    Combine,
+    EdgeArrays,
+    canonical_edges,
+    check_neighbor_lists,
+    edges_of_adjacency,
+    edges_of_networkx,
+    read_only,
+)
+from .origin import Origin, labels_from_meta, labels_to_meta
 
 
 class Graph:
@@ -91,7 +96,7 @@ class Graph:
         distances the smallest is kept). Weights may be negative (1 if not given). `n` defaults to the largest
         node number + 1.
         """
-        arrays, size = _edges.canonical_edges(edges, weights, distances, n, combine)
+        arrays, size = canonical_edges(edges, weights, distances, n, combine)
         return cls._make(size, arrays, origin or Origin("edges"))
 
     @classmethod
@@ -119,8 +124,6 @@ class Graph:
         `entries` says what they are: "weights", or "distances" (then weights are 1, and zeros that a sparse
         matrix stores are edges of length zero). The diagonal must be empty.
         """
-        from .convert import edges_of_adjacency
-
         pairs, values, n = edges_of_adjacency(adjacency, entries)
         weights, distances = (values, None) if entries == "weights" else (None, values)
         return cls.from_edges(pairs, weights, distances, n=n, origin=Origin("adjacency"))
@@ -139,10 +142,8 @@ class Graph:
         `weight` and `distance` name edge attributes; an edge without the weight attribute has weight 1, while
         a distance must be there for all. The nodes' own names are kept in `node_labels`.
         """
-        from .convert import edges_of_networkx
-
         pairs, weights, distances, labels = edges_of_networkx(graph, weight, distance)
-        arrays, n = _edges.canonical_edges(pairs, weights, distances, len(labels), combine)
+        arrays, n = canonical_edges(pairs, weights, distances, len(labels), combine)
         return cls._make(n, arrays, Origin("networkx"), labels)
 
     # -------------------------------------------------------------------------------- contents
@@ -257,14 +258,14 @@ class Graph:
 
     def components(self) -> tuple[int, NDArray[np.int32]]:
         """Number of connected components and the one of each node, counted from the largest, 0."""
-        from .components import connected_components
+        from .structure import connected_components
 
         found: tuple[int, NDArray[np.int32]] = self._cached("components", lambda: connected_components(self))
         return found
 
     def minimum_spanning_tree(self) -> Graph:
         """The shortest set of edges that connects what this graph connects: a tree for each component."""
-        from .tree import minimum_spanning_tree
+        from .structure import minimum_spanning_tree
 
         tree: Graph = self._cached("tree", lambda: minimum_spanning_tree(self))
         return tree
@@ -279,7 +280,7 @@ class Graph:
             ends = place[self.edges]
             inside = (ends >= 0).all(axis=1)
             far = None if self._source.distances is None else self._source.distances[inside]
-            arrays, n = _edges.canonical_edges(ends[inside], self.weights[inside], far, len(keep), "error")
+            arrays, n = canonical_edges(ends[inside], self.weights[inside], far, len(keep), "error")
             return self._make(n, arrays, self._origin, labels)
         idx, far = self._source[0][keep], self._source[1][keep].copy()
         # An extra place takes the lookups of missing neighbours.

@@ -16,13 +16,11 @@ from ..resources import check_memory, format_memory
 from ..run import Run
 from ..typing import FloatArray, Metric, RandomState
 from . import search
-from .given import from_distance_matrix, from_function, from_neighbors
 from .graph import Graph
 from .metrics import Preparation, check_metric_input, metric_name, plan_preparation
 from .origin import Origin, Recall
-from .search import Indices, Points
-from .sparse import exact_sparse
-from .sparse_query import query_sparse
+from .precomputed import from_distance_matrix, from_function, from_neighbors
+from .search import Indices, Points, exact_sparse, query_sparse
 
 # Rows, and rows for each neighbour: below, an exact search takes at most twice the time of an approximate one, or less.
 _EXACT_UP_TO, _EXACT_A_NEIGHBOR = 30_000, 700

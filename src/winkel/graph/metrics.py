@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..data.arrays import Matrix
-from ..data.checks import magnitude, row_blocks
+from ..data.scans import magnitude, row_blocks
 from ..errors import InvalidInputError, InvalidParameterError
 from ..typing import FloatArray
 

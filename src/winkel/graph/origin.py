@@ -1,9 +1,14 @@
-"""Where a graph came from."""
+"""Where a graph came from and what its nodes are called, as plain values that a file can hold."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInputError
 
 
 @dataclass(frozen=True)
@@ -37,3 +42,30 @@ class Origin:
         """The Origin that `to_meta` described."""
         recall = meta.get("recall")
         return cls(**{**meta, "recall": None if recall is None else Recall(**recall)})
+
+
+def _plain(label: Hashable) -> Any:
+    if isinstance(label, np.generic):
+        label = label.item()
+    if isinstance(label, tuple):
+        return [_plain(part) for part in label]
+    if label is None or isinstance(label, str | bool | int | float):
+        return label
+    raise InvalidInputError(
+        "only node labels made of text, numbers and tuples of them can be saved; "
+        f"got {label!r} of type {type(label).__name__}. Relabel the nodes before making the graph."
+    )
+
+
+def labels_to_meta(labels: tuple[Hashable, ...] | None) -> list[Any] | None:
+    """Labels as nested lists of text and numbers."""
+    return None if labels is None else [_plain(label) for label in labels]
+
+
+def labels_from_meta(meta: list[Any] | None) -> tuple[Hashable, ...] | None:
+    """The labels that `labels_to_meta` wrote; lists become tuples again."""
+
+    def read(value: Any) -> Hashable:
+        return tuple(map(read, value)) if isinstance(value, list) else value
+
+    return None if meta is None else tuple(map(read, meta))

@@ -20,8 +20,8 @@ from .. import _core
 from ..data import as_matrix
 from ..errors import InvalidInputError
 from ..graph import Graph
-from ..graph.given import as_distances
 from ..graph.metrics import check_metric_input, metric_name, plan_preparation
+from ..graph.precomputed import as_distances
 from ..graph.search import Points
 from ..typing import FloatArray, Metric
 

@@ -15,9 +15,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from ..data import as_matrix
 from ..errors import DataWarning, InvalidInputError, InvalidParameterError
 from ..graph import Graph, knn, path_distances, shortest_paths, spectral_embedding
-from ..graph.coarsen import graph_of_groups, neighbor_groups
-from ..graph.given import as_distances, function_distances
 from ..graph.metrics import pair_distances
+from ..graph.precomputed import as_distances, function_distances
+from ..graph.structure import graph_of_groups, neighbor_groups
 from ..problem import Centered, Constraint, Problem, losses, penalties
 from ..problem.distortions import Distortion, as_distortion
 from ..random import Stream

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple
 
 from ..data.archive import plain_json, read_archive, write_archive
-from ..data.packing import Packer, unpack
+from ..data.serialize import Packer, unpack
 from ..errors import InvalidParameterError, ModelFileError
 from ..typing import FloatArray
 from .base import History, SolverState, StateT, digest

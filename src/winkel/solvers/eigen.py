@@ -28,8 +28,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
 from ..graph import Graph
-from ..graph.eigen import EigenPairs, Laplacian, smallest_eigenvectors
-from ..graph.spectral import fix_signs
+from ..graph.laplacian import EigenPairs, Laplacian, smallest_eigenvectors
+from ..graph.spectral_layout import fix_signs
 from ..random import Stream
 from ..resources import resolve_n_jobs
 from .base import SolverState, Status

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from .. import _core
 from ..errors import InvalidInputError, InvalidParameterError
-from ..graph.eigen import seeded_global_state
+from ..graph.laplacian import seeded_global_state
 from ..problem import Anchored, Problem
 from ..typing import FloatArray
 from .base import SolverState, Status

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winkel import Graph, _core
-from winkel.graph.coarsen import graph_of_groups, neighbor_groups
+from winkel.graph.structure import graph_of_groups, neighbor_groups
 
 from .shapes import cycle, knn_graph, path, together
 

@@ -15,7 +15,7 @@ from winkel.graph import knn
 
 from .knn_oracle import clustered
 
-knn_module, sparse_module = (import_module(f"winkel.graph.{name}") for name in ("knn", "sparse"))
+knn_module, sparse_module = (import_module(f"winkel.graph.{name}") for name in ("knn", "search"))
 
 # Runs a search with the forecast as its limit and prints the forecast and the peak beside the data.
 SCRIPT = """
@@ -42,7 +42,7 @@ settings = dict(metric=case["metric"], method=case["method"], random_state=0, n_
 knn(make(200), 5, **settings)
 X = make(case["n"])
 forecasts = []
-for module in ("knn", "sparse"):
+for module in ("knn", "search"):
     import_module("winkel.graph." + module).check_memory = lambda need, *_: forecasts.append(need)
 with open("/proc/self/clear_refs", "w") as file:
     file.write("5")

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ...data import as_matrix
 from ...errors import InvalidInputError, InvalidParameterError
-from ...graph.spectral import fix_signs
+from ...graph.spectral_layout import fix_signs
 from ...resources import check_memory, parse_memory
 from ...solvers.eigen import bottom_of_dense, bottom_of_operator, check_components, standardized
 from .result import BLOCK, AllPairs, Quadratic, require_positive, solve_all_pairs

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 from winkel.data.archive import read_archive, write_archive
-from winkel.data.packing import Packer, pack_csr, unpack, unpack_csr
+from winkel.data.serialize import Packer, pack_csr, unpack, unpack_csr
 from winkel.errors import InvalidParameterError, ModelFileError
 
 

@@ -1,0 +1,92 @@
+"""What a graph is made of: components, spanning tree, robust neighbourhoods, groups of neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .. import _core
+from ..errors import InvalidParameterError
+from ..random import Stream
+from ..resources import resolve_n_jobs
+from ..typing import FloatArray
+from .edges import read_only
+from .graph import Graph, require_neighbor_lists
+from .origin import Origin
+
+
+def connected_components(graph: Graph) -> tuple[int, NDArray[np.int32]]:
+    """Number of components and the component of each node; by size, the largest is 0, ties by first node."""
+    roots, labels, sizes = np.unique(
+        _core.component_roots(graph.edges, graph.n), return_inverse=True, return_counts=True
+    )
+    rank = np.empty(len(roots), np.int32)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(roots), dtype=np.int32)
+    return len(roots), read_only(rank[labels])
+
+
+def minimum_spanning_tree(graph: Graph) -> Graph:
+    """The spanning tree of least total length, one for each component; weights and lengths are the graph's.
+
+    Kruskal's algorithm; among edges of equal length the first in order is taken, so that ties are settled the
+    same way each time. Edges of length zero (between duplicates) are edges like any other.
+    """
+    order = np.argsort(graph.edge_distances, kind="stable")
+    chosen = np.sort(_core.spanning_forest(graph.edges, order, graph.n))
+    return Graph.from_edges(
+        graph.edges[chosen],
+        graph.weights[chosen],
+        graph.edge_distances[chosen] if graph.has_distances else None,
+        n=graph.n,
+        origin=Origin("spanning tree", metric=graph.origin.metric),
+    )
+
+
+def neighborhood_graph(graph: Graph, n_steps: int = 1, *, n_jobs: int | None = None) -> Graph:
+    """The neighbour graph that keeps j as a neighbour of i where the tie is needed or answered.
+
+    With K the neighbour lists (eq 22), R = K + K² + … + Kˢ the pairs within s = `n_steps` steps (eq 23) and T
+    the minimum spanning tree of the symmetrised graph, E_ij = 1 where K_ij (T_ij + R_ij R_ji) > 0 (eq 24).
+    Since K_ij = 1 implies R_ij > 0, only the way back from j to i has to be searched, and only s steps deep.
+
+    E has directions, as in the paper: `knn_indices` of the result holds them (−1 where a row kept fewer than
+    k), and its `weights` are E + Eᵀ. Each component has its own tree; the paper keeps the largest component
+    alone, which is `graph.subgraph(graph.components()[1] == 0)` before this call.
+    """
+    indices, distances = require_neighbor_lists(graph, "neighborhood_graph")
+    if isinstance(n_steps, bool) or not isinstance(n_steps, int | np.integer) or n_steps < 1:
+        raise InvalidParameterError(f"n_steps must be a positive integer; got {n_steps!r}.")
+    tree = graph.minimum_spanning_tree().edges
+    keep = _core.neighborhood_arcs(indices, tree, int(n_steps), resolve_n_jobs(n_jobs)).astype(bool)
+    # Kept neighbours move to the front of their row, still nearest first.
+    order = np.argsort(~keep, axis=1, kind="stable")
+    kept = np.take_along_axis(keep, order, axis=1)
+    near = np.where(kept, np.take_along_axis(indices, order, axis=1), np.int32(-1))
+    far = np.where(kept, np.take_along_axis(distances, order, axis=1), distances.dtype.type(np.inf))
+    note = f"mutual reachability in {n_steps} step{'s' if n_steps > 1 else ''}"
+    return Graph.from_knn(near, far, replace(graph.origin, note=note))
+
+
+def neighbor_groups(graph: Graph, seed: int) -> NDArray[np.int32]:
+    """The group of each node, numbered from 0: a leader and those of its neighbours that are tied to it most strongly.
+
+    Leaders, taken in random order, are a maximal independent set: no two are neighbours, and every other node is the
+    neighbour of one. Ties between leaders go to the one of smaller number.
+    """
+    matrix = graph.adjacency
+    order = Stream.named(seed, "leaders").permutation(graph.n).astype(np.int32)
+    return np.asarray(
+        _core.neighbor_groups(matrix.indptr, matrix.indices, matrix.data.astype(np.float64), order)
+    )
+
+
+def graph_of_groups(graph: Graph, groups: NDArray[np.int32], weights: FloatArray) -> Graph:
+    """The graph whose nodes are the groups, tied by the sum of the `weights` of the edges between their members."""
+    ends = groups[graph.edges]
+    low, high = np.minimum(ends[:, 0], ends[:, 1]), np.maximum(ends[:, 0], ends[:, 1])
+    apart, n = low < high, int(groups.max()) + 1
+    ties = sp.coo_array((weights[apart], (low[apart], high[apart])), shape=(n, n)).tocsr().tocoo()
+    return Graph.from_edges(np.stack(ties.coords, axis=1), ties.data, n=n)
