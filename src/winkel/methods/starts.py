@@ -1,0 +1,61 @@
+"""Where a map begins: principal components, the spectral embedding of a graph, scaling of path lengths; and where a new row does."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from ..graph import Graph, shortest_paths, spectral_embedding
+from ..run import Run
+from ..typing import FloatArray
+
+_PIVOTS = 100  # of pivot MDS; its authors see no gain beyond about as many
+
+
+def principal_start(X: FloatArray, n_components: int) -> FloatArray:
+    """Coordinates of the rows along the directions of largest variance; zeros beyond the number of columns."""
+    centred = (X - X.mean(axis=0)).astype(np.float64)
+    n, m = centred.shape
+    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+        # The smaller of the two products has the same eigenvalues.
+        values, vectors = np.linalg.eigh(centred @ centred.T if n < m else centred.T @ centred)
+        top = vectors[:, ::-1][:, :n_components]
+        Y = top * np.sqrt(np.maximum(values[::-1][:n_components], 0)) if n < m else centred @ top
+    return np.pad(Y, ((0, 0), (0, n_components - Y.shape[1]))).astype(X.dtype)
+
+
+def spectral_start(graph: Graph, n_components: int, run: Run) -> FloatArray:
+    """The spectral embedding of a graph with unit variance in each coordinate.
+
+    This is the quadratic problem's solution, as precise as a start needs to be.
+    """
+    Y = spectral_embedding(graph, n_components, tol=1e-2, random_state=run.seed, n_jobs=run.n_jobs)
+    spread = Y.std(axis=0)
+    return np.asarray((Y - Y.mean(axis=0)) / np.where(spread > 0, spread, 1))
+
+
+def pivot_start(graph: Graph, n_components: int, run: Run) -> FloatArray:
+    """Classical scaling of path lengths between all nodes and a sample of them (pivot MDS of Brandes and Pich 2006)."""
+    pivots = np.sort(run.stream("pivots").permutation(graph.n)[:_PIVOTS])
+    lengths = shortest_paths(graph, pivots, n_jobs=run.n_jobs).T.astype(np.float64)
+    reached = np.isfinite(lengths)
+    lengths[~reached] = 1.5 * lengths[reached].max()  # other components stand beside, not infinitely far
+    square = lengths * lengths
+    C = -0.5 * (square - square.mean(axis=0) - square.mean(axis=1, keepdims=True) + square.mean())
+    with threadpool_limits(1, user_api="blas"):
+        _, directions = np.linalg.eigh(C.T @ C)
+        Y = C @ directions[:, ::-1][:, :n_components]
+    return np.pad(Y / np.linalg.norm(lengths), ((0, 0), (0, n_components - Y.shape[1])))
+
+
+def weighted_mean(Y: FloatArray, index: NDArray[np.int32], distance: FloatArray) -> NDArray[np.float64]:
+    """Mean position of each new row's neighbours (q × k), nearer ones counting more; summed neighbour by neighbour."""
+    weight = 1 / (1e-12 + distance.astype(np.float64))
+    weight /= weight.max(axis=1, keepdims=True)
+    total: NDArray[np.float64] = np.zeros(len(weight))
+    position: NDArray[np.float64] = np.zeros((len(weight), Y.shape[1]))
+    for k in range(weight.shape[1]):
+        total += weight[:, k]
+        position += weight[:, k, None] * Y[index[:, k]]
+    return position / total[:, None]
