@@ -15,7 +15,6 @@ from ..embedding import Embedding
 from ..errors import InvalidInputError, InvalidParameterError
 from ..graph import Graph, knn_query
 from ..graph.precomputed import function_distances
-from ..methods.mde import Stage, solve
 from ..methods.placement import Neighbors, landmarks, place_by_distances, place_by_neighbors
 from ..methods.recipes import (
     CAUCHY_ITERATIONS,
@@ -34,10 +33,11 @@ from ..methods.recipes import (
     repulsion_of_a_row,
     spectral_start,
 )
-from ..problem import Anchored, Centered, Constraint, Problem, Standardized
+from ..problem import Anchored, Centered, Constraint, Problem, SolverSettings, Stage, Standardized, solve
 from ..problem.distortions import Distortion
 from ..problem.distortions.losses import Loss
 from ..resources import parse_memory, resolve_n_jobs, resolve_seed
+from ..run import Run
 from ..typing import FloatArray, Metric, RandomState
 from .base import GraphEmbedder
 
@@ -203,20 +203,21 @@ class MDE(GraphEmbedder):
         stages: Sequence[Stage] = (),
     ) -> Embedding:
         usual = CAUCHY_ITERATIONS if stages else ITERATIONS
-        return solve(
-            problem,
-            init=start,
+        settings = SolverSettings(
             solver=self.solver,
             max_iter=usual if self.max_iter is None else self.max_iter,
             tol=self.tol,
-            memory=self.memory,
-            random_state=seed,
-            verbose=self.verbose,
-            callbacks=self.callbacks or (),
-            keep_frames=self.keep_frames,
-            strict=False,
-            stages=stages,
+            memory_size=self.memory,
+            expects_convergence=False,
         )
+        run = Run.of(
+            random_state=seed,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            callbacks=self.callbacks,
+            keep_frames=self.keep_frames,
+        )
+        return solve(problem, start, settings, run, stages)
 
     def _penalties(self) -> tuple[Distortion, Distortion | None, bool]:
         return choose_penalties(

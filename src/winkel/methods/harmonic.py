@@ -16,8 +16,7 @@ from ..errors import InvalidInputError
 from ..graph import Graph
 from ..graph.laplacian import require_nonnegative_weights
 from ..problem import Anchored, Problem, Pulls, penalties
-from ..solvers.linear import unreachable
-from .mde import solve
+from ..problem.exact import unreachable
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,7 @@ def place_items(
     require_nonnegative_weights(graph, "placing items")
     anchors = Anchored(indices, positions)
     problem = _quadratic(graph, anchors, anchors.values.shape[1], pulls, n_jobs)
-    return solve(problem, solver="linear")
+    return problem.solve(solver="linear")
 
 
 def propagate_labels(
@@ -91,7 +90,7 @@ def _placed(
         graph = Graph.from_edges(number[graph.edges[inside]], graph.weights[inside], n=int(keep.sum()))
         anchors = Anchored(number[anchors.indices], anchors.values)
     problem = _quadratic(graph, anchors, anchors.values.shape[1], None, n_jobs)
-    return np.clip(solve(problem, solver="linear").Y, 0.0, 1.0)
+    return np.clip(problem.solve(solver="linear").Y, 0.0, 1.0)
 
 
 def _quadratic(

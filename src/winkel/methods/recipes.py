@@ -18,14 +18,13 @@ from ..graph import Graph, knn, path_distances, shortest_paths, spectral_embeddi
 from ..graph.metrics import pair_distances
 from ..graph.precomputed import as_distances, function_distances
 from ..graph.structure import graph_of_groups, neighbor_groups
-from ..problem import Centered, Constraint, Problem, losses, penalties
+from ..problem import Centered, Constraint, Problem, Stage, losses, penalties
 from ..problem.distortions import Distortion, as_distortion
 from ..random import Stream
 from ..resources import check_memory, parse_memory, resolve_n_jobs, resolve_seed
-from ..solvers import run
+from ..solvers import iterate
 from ..solvers.lbfgs import LBFGS
 from ..typing import FloatArray, IntArray, Metric, RandomState
-from .mde import Stage
 from .pairs import random_pairs
 
 # What a name means. On MNIST exponent 1.3 keeps more neighbours than the usual 1.5 (recall 0.136 against 0.116) at about
@@ -303,7 +302,7 @@ def grouped_start(problem: Problem, graph: Graph, seed: int, n_jobs: int | None)
         n_jobs=n_jobs,
     ).with_background(GROUPS_SHARE)
     start = spectral_start(coarse, problem.n_components, seed, n_jobs).astype(np.float32)
-    found = run(LBFGS(expects_convergence=False), of_groups, start, max_iter=GROUPS_ITERATIONS)
+    found = iterate(LBFGS(expects_convergence=False), of_groups, start, max_iter=GROUPS_ITERATIONS)
     if found.status.word == "interrupted":
         raise KeyboardInterrupt
     return np.asarray(found.state.Y[groups] + _GROUP_SPREAD * spread)

@@ -3,16 +3,18 @@
     distortions/   what is lost when a pair lies at distance d   penalties, losses, a user's own
     constraints/   which embeddings are allowed                  centered, standardized, anchored, a user's own
     problem.py     the average distortion, its gradient, diagnostics
+    solving.py     which solver suits a problem, and the Embedding it finds (exact.py: quadratic problems)
     stream.py      pairs that come in batches, for problems that exceed memory (edge_files.py, stream_problem.py)
     validation.py  sanity checks of an embedding: distribution, held-out pairs, bias between groups
 
-The average distortion and its gradient are one fused pass in the compiled core; a problem knows no solver.
+The average distortion and its gradient are one fused pass in the compiled core.
 """
 
 from .constraints import Anchored, Centered, Constraint, Standardized
 from .distortions import Distortion, losses, penalties
 from .edge_files import open_edges
 from .problem import Problem, Pulls
+from .solving import SolverSettings, Stage, solve
 from .stream import ArrayStream, ChunkStream, EdgeBatch, EdgeStream
 from .stream_problem import StreamProblem
 from .validation import GroupBias, Redundancy, distortion_cdf, group_bias, held_out, redundancy
@@ -30,6 +32,8 @@ __all__ = [
     "Problem",
     "Pulls",
     "Redundancy",
+    "SolverSettings",
+    "Stage",
     "Standardized",
     "StreamProblem",
     "distortion_cdf",
@@ -39,4 +43,5 @@ __all__ = [
     "open_edges",
     "penalties",
     "redundancy",
+    "solve",
 ]

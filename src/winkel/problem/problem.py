@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..errors import InvalidInputError, InvalidParameterError
 from ..resources import resolve_n_jobs
+from ..run import CHECKPOINT_SECONDS, Run
 from ..typing import FloatArray, IntArray, RandomState
-from .constraints import Centered, Constraint
+from .constraints import Constraint, as_constraint
 from .constraints.anchored import as_placed_items, check_placed_items
-from .constraints.base import working_threads
 from .distortions import Distortion, as_distortion
 from .distortions.base import as_weights
 from .distortions.restricted import Restricted
@@ -67,13 +67,11 @@ class Constrained(ABC):
 
     def project(self, Y: FloatArray) -> FloatArray:
         """The allowed embedding nearest to Y."""
-        with working_threads(self.n_threads):
-            return self.constraint.project(Y)
+        return self.constraint.project(Y)
 
     def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
         """The direction nearest to G that the constraint allows at Y."""
-        with working_threads(self.n_threads):
-            return self.constraint.project_tangent(Y, G)
+        return self.constraint.project_tangent(Y, G)
 
     def check_embedding(self, Y: ArrayLike) -> FloatArray:
         """Y as a contiguous float array of the right shape, checked to be finite."""
@@ -89,8 +87,12 @@ class Constrained(ABC):
 
     def with_jobs(self, n_jobs: int | None) -> Self:
         """The same problem worked on by another number of threads."""
+        n_threads = resolve_n_jobs(n_jobs)
+        if n_threads == self.n_threads:
+            return self
         other = copy.copy(self)
-        other.n_threads = resolve_n_jobs(n_jobs)
+        other.n_threads = n_threads
+        other.constraint = self.constraint.with_threads(n_threads)
         return other
 
     def solve(
@@ -101,48 +103,72 @@ class Constrained(ABC):
         batch_size: int | None = None,
         max_iter: int = 300,
         tol: float = 1e-5,
-        memory: int = 10,
+        memory_size: int = 10,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: bool | int = False,
-        callbacks: Sequence[object] = (),
+        callbacks: Sequence[object] | None = None,
         time_limit: float | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: float = 60.0,
-        resume: bool = False,
+        checkpoint_every: float = CHECKPOINT_SECONDS,
         keep_frames: int = 0,
     ) -> Embedding:
         """The Embedding that `solver` finds from `init`, or from a random start.
 
-        "lbfgs" is projected L-BFGS. It has converged when the residual is at most `tol`; `memory` is the
-        number of steps it remembers. "stochastic" works on `batch_size` pairs at a time (by default a tenth of
-        them), for `max_iter` rounds, or until the residual over all pairs, taken after each pass, is at most
-        `tol`; a StreamProblem takes no other. "linear" solves anchored quadratic problems exactly, in double
-        precision, whatever the start. "auto" is "linear" where that is possible, and "lbfgs" elsewhere.
-        `n_jobs` is by default that of the problem. The rest is as in `winkel.solvers.run`: progress,
-        callbacks, a limit in seconds, a checkpoint file every so many seconds and resuming from it, and the
-        number of iterates to keep.
-        """
-        # The one look upwards, so that a problem can be solved where it stands.
-        from ..methods.mde import solve
+        Parameters
+        ----------
+        init : array of shape (n_items, n_components) or None, default=None
+            Where to begin; the nearest allowed embedding is taken. None draws a random one.
+        solver : {"auto", "lbfgs", "stochastic", "linear", "eigen"}, default="auto"
+            "lbfgs" is projected L-BFGS. "stochastic" works on `batch_size` pairs at a time; a StreamProblem takes no
+            other. "linear" solves anchored quadratic problems exactly, in double precision, whatever the start, and "eigen"
+            standardized ones. "auto" takes an exact solver where there is one, and "lbfgs" elsewhere.
+        batch_size : int or None, default=None
+            Pairs in a batch of the stochastic solver; None takes a tenth of them, or a million if that is less.
+        max_iter : int, default=300
+            Iterations at most; for the stochastic solver, rounds.
+        tol : float, default=1e-5
+            Stop when the residual is at most this. The stochastic solver finds the residual after each pass over the pairs.
+        memory_size : int, default=10
+            Steps that L-BFGS remembers.
+        random_state : int, RandomState, Generator or None, default=None
+            Seed of the start and of batches; None draws one, which the Embedding keeps.
+        n_jobs : int or None, default=None
+            Number of threads; None is that of the problem. Results have the same bytes for any.
+        verbose : bool or int, default=False
+            Whether to show progress.
+        callbacks : list of functions or None, default=None
+            Called after each iteration with an IterationInfo; one that returns True stops the solver.
+        time_limit : float or None, default=None
+            Seconds after which to stop with what is there.
+        checkpoint : path or None, default=None
+            File to write on the way, and to go on from if it exists.
+        checkpoint_every : float, default=60
+            Seconds between two checkpoints.
+        keep_frames : int, default=0
+            How many iterates to keep on the way.
 
-        return solve(
-            cast("Problem | StreamProblem", self if n_jobs is None else self.with_jobs(n_jobs)),
-            init=init,
-            solver=solver,
-            batch_size=batch_size,
-            max_iter=max_iter,
-            tol=tol,
-            memory=memory,
+        Returns
+        -------
+        Embedding
+            The embedding, its objective and residual, the history, and how the solver ended.
+        """
+        from .solving import SolverSettings, solve
+
+        settings = SolverSettings(
+            solver=solver, batch_size=batch_size, max_iter=max_iter, tol=tol, memory_size=memory_size
+        )
+        run = Run.of(
             random_state=random_state,
+            n_jobs=self.n_threads if n_jobs is None else n_jobs,
             verbose=verbose,
             callbacks=callbacks,
             time_limit=time_limit,
             checkpoint=checkpoint,
             checkpoint_every=checkpoint_every,
-            resume=resume,
             keep_frames=keep_frames,
         )
+        return solve(cast("Problem | StreamProblem", self), init, settings, run)
 
 
 class Problem(Constrained):
@@ -191,12 +217,12 @@ class Problem(Constrained):
         self.n_items = int(self.edges.max()) + 1 if n_items is None else int(n_items)
         self.n_components = _checked_components(n_components, self.n_items)
         self.distortion = as_distortion(distortion)
-        self.constraint = Centered() if constraint is None else constraint
+        self.n_threads = resolve_n_jobs(n_jobs)
+        self.constraint = as_constraint(constraint).with_threads(self.n_threads)
         self.pulls = pulls
         self.background = background
         self.charges = None if charges is None else np.asarray(charges, dtype=np.float64)
         self._kernel = None if background is None else Kernel.of(background)
-        self.n_threads = resolve_n_jobs(n_jobs)
         self._plans: dict[str, PairPlan] = {}
         self._check_parts()
 
@@ -209,6 +235,12 @@ class Problem(Constrained):
     def shape(self) -> tuple[int, int]:
         """Rows and columns of an embedding."""
         return (self.n_items, self.n_components)
+
+    def with_jobs(self, n_jobs: int | None) -> Problem:
+        """The same problem worked on by another number of threads; the packed pairs are shared."""
+        other = super().with_jobs(n_jobs)
+        other._plans = self._plans
+        return other
 
     def __getstate__(self) -> dict[str, object]:
         """What a pickle or a copy holds: all but the packed pairs, which are made again when needed."""
@@ -325,11 +357,6 @@ class Problem(Constrained):
         if needed is not None and needed != self.n_pairs:
             raise InvalidParameterError(
                 f"The distortion holds data for {needed} pairs, and edges lists {self.n_pairs}; they must be as many."
-            )
-        if not isinstance(self.constraint, Constraint):
-            raise InvalidParameterError(
-                "constraint must be Centered(), Standardized(), Anchored(indices, values) or a subclass of "
-                f"winkel.Constraint; got {self.constraint!r}."
             )
         self.constraint.check(*self.shape)
         if self.pulls is not None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..errors import InvalidParameterError
 from ..resources import resolve_n_jobs
 from ..typing import FloatArray
-from .constraints import Centered, Constraint
+from .constraints import Constraint, as_constraint
 from .distortions import Distortion, as_distortion
 from .problem import Constrained, Problem, Pulls
 from .stream import ArrayStream, EdgeStream
@@ -50,9 +50,9 @@ class StreamProblem(Constrained):
         self.stream = stream
         self.distortion = distortion if callable(distortion) else _for_any_pairs(distortion)
         self.n_components = n_components
-        self.constraint = Centered() if constraint is None else constraint
-        self.pulls = pulls
         self.n_threads = resolve_n_jobs(n_jobs)
+        self.constraint = as_constraint(constraint).with_threads(self.n_threads)
+        self.pulls = pulls
         self.batch(0, min(self.n_pairs, 1024), 0)  # a first look, so that what does not fit shows at once
 
     @classmethod

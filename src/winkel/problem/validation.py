@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..embedding import Embedding
 from ..errors import InvalidParameterError
 from ..random import Stream
 from ..resources import resolve_seed
 from ..typing import FloatArray, IntArray, RandomState
 
 if TYPE_CHECKING:
-    from ..embedding import Embedding
     from .problem import Problem
 
 

@@ -10,7 +10,7 @@ progress.py  what is shown and who is called between steps
 gradient.py  gradient descent with momentum, and Adam
 lbfgs.py     projected L-BFGS (linesearch.py)
 stochastic.py  the stochastic proximal method, batch by batch (trace.py: Hutch++)
-linear.py    anchored quadratic problems as linear systems
+linear.py    linear systems: factorisation, conjugate gradients
 
 A solver knows only the problem it is given; nothing here knows a method or an estimator.
 """

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..errors import InvalidParameterError
+from ..checks import integer, number
 from ..typing import FloatArray
 from .base import SolverState, Status
 from .linesearch import Trial, strong_wolfe
@@ -81,16 +81,14 @@ class LBFGS:
     `expects_convergence` says whether running out of iterations deserves a warning.
     """
 
-    memory: int = 10
+    memory_size: int = 10
     tol: float = 1e-5
     expects_convergence: bool = True
     name = "L-BFGS"
 
     def __post_init__(self) -> None:
-        if isinstance(self.memory, bool) or not isinstance(self.memory, int | np.integer) or self.memory < 1:
-            raise InvalidParameterError(f"memory must be a positive integer; got {self.memory!r}.")
-        if not (self.tol >= 0 and math.isfinite(self.tol)):
-            raise InvalidParameterError(f"tol must be zero or a positive number; got {self.tol!r}.")
+        integer("memory_size", self.memory_size, 1)
+        number("tol", self.tol, 0.0)
 
     def init(self, problem: ConstrainedProblem, Y0: FloatArray) -> LBFGSState:
         """The projected start, with an empty memory."""
@@ -139,7 +137,7 @@ class LBFGS:
         products = _extended(state.products, steps, changes, gradient, problem.n_threads)
         k = len(steps)
         s_y, y_y, s_s = products[k - 1, 2 * k - 1], products[2 * k - 1, 2 * k - 1], products[k - 1, k - 1]
-        drop = 0 if k > self.memory else None
+        drop = 0 if k > self.memory_size else None
         if not s_y > 1e-8 * math.sqrt(y_y * s_s):
             drop = k - 1  # not convex along this step; using it would spoil the positive definite matrix
         if drop is not None:

@@ -1,71 +1,22 @@
-"""Anchored quadratic problems as linear systems: every free item at the weighted mean of its neighbours.
-
-    minimise (1/p) [Σ wᵢⱼ‖yᵢ − yⱼ‖² + Σ ωᵢ‖yᵢ − tᵢ‖²],  wᵢⱼ ≥ 0,  with some yᵢ given    (Agrawal et al. 2021, chapter 3)
-
-With L the Laplacian of the weights, f the free and a the anchored items, the minimiser solves
-(L_ff + diag ω) Y_f = −L_fa Y_a + ω T: one sparse positive definite matrix for all coordinates. Small systems
-are factorised. Large ones go to conjugate gradients, preconditioned by algebraic multigrid where pyamg is
-installed and by the diagonal elsewhere.
-"""
+"""Positive definite linear systems: in one step by a factorisation, or by conjugate gradients."""
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.linalg as spla
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from .. import _core
-from ..errors import InvalidInputError, InvalidParameterError
-from ..graph.laplacian import seeded_global_state
-from ..problem import Anchored, Problem
 from ..typing import FloatArray
 from .base import SolverState, Status
 
 Matrix = NDArray[np.float64]
 
-FACTORISE_UP_TO = 5000  # free items; the factor of any graph of so many is small
-MULTIGRID_FROM = 20_000  # free items; below, the diagonal is quicker than setting up a hierarchy
 ACCURACY = 1e-10  # remainder in proportion to that of the start
 SWEEP = 20  # products with the matrix in one iteration of the loop
-
-
-def quadratic_weights(problem: Problem) -> Matrix | None:
-    """The weights of a problem whose distortions are all w·d², or None when they are something else."""
-    weights, parts = np.empty(problem.n_pairs), problem.distortion.fused()
-    for part in parts:
-        if part.kernel != "power" or part.first != 2.0:
-            return None
-        weights[slice(None) if part.pairs is None else part.pairs] = part.weights
-    return weights if parts else None
-
-
-def is_linear(problem: Problem) -> bool:
-    """Whether the problem is an anchored quadratic one with weights that are not negative."""
-    if not isinstance(problem.constraint, Anchored):
-        return False
-    weights = quadratic_weights(problem)
-    return weights is not None and bool((weights >= 0).all())
-
-
-def unreachable(problem: Problem, weights: Matrix) -> NDArray[np.bool_]:
-    """Which items no chain of positive weights ties to an anchor or a pull: they have no place of their own."""
-    roots = np.asarray(_core.component_roots(problem.edges[weights > 0].astype(np.int32), problem.n_items))
-    tied = np.zeros(problem.n_items, bool)
-    if isinstance(problem.constraint, Anchored):
-        tied[roots[problem.constraint.indices]] = True
-    if problem.pulls is not None:
-        pulling = np.broadcast_to(problem.pulls.weights > 0, problem.pulls.indices.shape)
-        tied[roots[problem.pulls.indices[pulling]]] = True
-    return np.asarray(~tied[roots])
 
 
 class LinearSystem(Protocol):
@@ -94,87 +45,11 @@ class LinearSystem(Protocol):
         """The objective."""
 
 
-class AnchoredSystem:
-    """The linear system of an anchored quadratic problem: `matrix` Y_free = `right`."""
-
-    def __init__(self, problem: Problem) -> None:
-        weights, anchors = quadratic_weights(problem), problem.constraint
-        if weights is None or (weights < 0).any() or not isinstance(anchors, Anchored):
-            raise InvalidParameterError(
-                'solver="linear" is for quadratic penalties with weights that are not negative and '
-                f"Anchored(indices, values); got {problem.distortion!r:.80} and {problem.constraint!r}. "
-                'Use solver="auto".'
-            )
-        lost = unreachable(problem, weights)
-        if lost.any():
-            raise InvalidInputError(
-                f"{int(lost.sum())} of {problem.n_items} items cannot be placed: no chain of positive weights "
-                f"leads from them to an anchor or a pull, first item {int(np.argmax(lost))}. Anchor or pull an item in "
-                'each component, leave these items out, or use solver="lbfgs", which lets each such component '
-                "shrink to a point wherever it starts."
-            )
-        self._problem = problem
-        self._anchors = anchors
-        self.n_pairs = problem.n_pairs
-        self.free = np.delete(np.arange(problem.n_items), anchors.indices)
-        self.matrix, self.right = self._assemble(problem, weights)
-
-    @cached_property
-    def start(self) -> Matrix:
-        """The embedding to begin with: all free items at the mean of the anchors, so that no place is special."""
-        mean = self._anchors.values.mean(axis=0)
-        return self.whole(np.broadcast_to(mean, (len(self.free), len(mean))))
-
-    @cached_property
-    def scale(self) -> Matrix:
-        """The square of the remainder at the start, for each coordinate."""
-        remainder = self.right - self.matrix @ self.start[self.free]
-        return np.asarray(np.sum(remainder * remainder, axis=0))
-
-    def _assemble(self, problem: Problem, weights: Matrix) -> tuple[sp.csr_array, Matrix]:
-        n, (i, j) = problem.n_items, problem.edges.T
-        W = sp.csr_array((np.r_[weights, weights], (np.r_[i, j], np.r_[j, i])), shape=(n, n))
-        diagonal = np.asarray(W.sum(axis=1), np.float64)
-        fixed = problem.project(np.zeros(problem.shape))
-        right = np.asarray(W @ fixed)
-        if problem.pulls is not None:
-            strength = np.broadcast_to(problem.pulls.weights, problem.pulls.indices.shape)
-            diagonal[problem.pulls.indices] += strength
-            right[problem.pulls.indices] += strength[:, None] * problem.pulls.targets
-        L = sp.csr_array(sp.diags_array(diagonal) - W)
-        return sp.csr_array(L[self.free][:, self.free]), right[self.free]
-
-    def whole(self, free: FloatArray) -> Matrix:
-        """The embedding with the free items placed."""
-        Y = np.zeros(self._problem.shape)
-        Y[self.free] = free
-        return np.asarray(self._problem.project(Y))
-
-    def value(self, Y: Matrix) -> float:
-        """The average distortion."""
-        return self._problem.evaluate(Y)[0]
+class FactorisableSystem(LinearSystem, Protocol):
+    """A linear system that can also be solved at once."""
 
     def factorised(self) -> Matrix:
-        """The solution by a sparse factorisation, refined once."""
-        with threadpool_limits(1, user_api="blas"):
-            factor = spla.splu(
-                sp.csc_array(self.matrix), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}
-            )
-            found = factor.solve(self.right)
-            return np.asarray(found + factor.solve(self.right - self.matrix @ found))
-
-    @cached_property
-    def precondition(self) -> Callable[[Matrix], Matrix]:
-        """An approximate inverse of the matrix, for blocks of vectors."""
-        if len(self.free) >= MULTIGRID_FROM and importlib.util.find_spec("pyamg") is not None:
-            import pyamg
-
-            with seeded_global_state(0), threadpool_limits(1, user_api="blas"):
-                hierarchy = pyamg.smoothed_aggregation_solver(self.matrix)
-            cycle = hierarchy.aspreconditioner()
-            return lambda R: np.stack([cycle @ column for column in R.T], axis=1)
-        inverse = 1 / self.matrix.diagonal()[:, None]
-        return lambda R: inverse * R
+        """The free rows that solve the system."""
 
 
 @dataclass(frozen=True)
@@ -183,12 +58,12 @@ class Factorisation:
 
     name = "sparse factorisation"
 
-    def init(self, system: AnchoredSystem, Y0: FloatArray) -> SolverState:
+    def init(self, system: FactorisableSystem, Y0: FloatArray) -> SolverState:
         """The start, with the norm of its projected gradient."""
         Y = np.array(Y0, dtype=np.float64)
         return SolverState(0, Y, system.value(Y), _residual(system, Y[system.free]))
 
-    def step(self, system: AnchoredSystem, state: SolverState) -> SolverState:
+    def step(self, system: FactorisableSystem, state: SolverState) -> SolverState:
         """The solution."""
         free = system.factorised()
         Y = system.whole(free)
@@ -275,12 +150,7 @@ class ConjugateGradients:
         )
 
 
-def linear_solver(system: AnchoredSystem) -> Factorisation | ConjugateGradients:
-    """What suits the size of a system."""
-    return Factorisation() if len(system.free) <= FACTORISE_UP_TO else ConjugateGradients()
-
-
-def _residual(system: AnchoredSystem, free: FloatArray) -> float:
+def _residual(system: LinearSystem, free: FloatArray) -> float:
     return _scaled(system, system.right - system.matrix @ free)
 
 

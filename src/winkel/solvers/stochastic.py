@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from .. import _core
-from ..errors import InvalidParameterError
+from ..checks import integer, positive
 from ..random import Stream
 from ..typing import FloatArray
 from .base import SolverState, Status
@@ -79,20 +79,17 @@ class StochasticProximal:
     batch_size: int
     seed: int = 0
     inner_iter: int = 30
-    memory: int = 10
+    memory_size: int = 10
     tol: float = 1e-5
     trust: float = 30.0
     name = "stochastic proximal"
     expects_convergence = False
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "inner_iter"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise InvalidParameterError(f"{name} must be a positive integer; got {value!r}.")
-        if not (self.trust > 0 and math.isfinite(self.trust)):
-            raise InvalidParameterError(f"trust must be a positive number; got {self.trust!r}.")
-        self._inner()  # checks memory and tol
+        integer("batch_size", self.batch_size, 1)
+        integer("inner_iter", self.inner_iter, 1)
+        positive("trust", self.trust)
+        self._inner()  # checks memory_size and tol
 
     def init(self, problem: BatchedProblem, Y0: FloatArray) -> StochasticState:
         """The projected start, with the objective of the first batch."""
@@ -133,7 +130,7 @@ class StochasticProximal:
         )
 
     def _inner(self) -> LBFGS:
-        return LBFGS(memory=self.memory, tol=self.tol)
+        return LBFGS(memory_size=self.memory_size, tol=self.tol)
 
     def _solve(self, problem: ConstrainedProblem, Y: FloatArray) -> LBFGSState:
         solver = self._inner()

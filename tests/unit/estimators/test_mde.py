@@ -27,7 +27,7 @@ from winkel.errors import (
     MemoryLimitError,
     NotConvergedWarning,
 )
-from winkel.methods.mde import still_falling
+from winkel.problem.solving import still_falling
 from winkel.solvers.base import History
 
 X_DIGITS, LABELS = load_digits(return_X_y=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from typing import Self
 
 import numpy as np
 
@@ -13,26 +12,13 @@ from ... import _core
 from ...random import Stream
 from ...typing import FloatArray
 
-_THREADS: ContextVar[int] = ContextVar("threads", default=1)
-
-
-def threads() -> int:
-    """The number of threads for the projections, which have no parameter for it: that of the problem at work."""
-    return _THREADS.get()
-
-
-@contextmanager
-def working_threads(count: int) -> Iterator[None]:
-    """Within it `threads()` is `count`."""
-    token = _THREADS.set(count)
-    try:
-        yield
-    finally:
-        _THREADS.reset(token)
-
 
 class Constraint(ABC):
     """A set of allowed embeddings. Arrays are n × m, float32 or float64, and results keep the precision."""
+
+    def with_threads(self, n_threads: int) -> Self:
+        """The same constraint, worked on by so many threads: itself, where it makes no use of them."""
+        return self
 
     def check(self, n: int, m: int) -> None:  # noqa: B027 (most constraints allow some embedding of any size)
         """Raise InvalidParameterError when no embedding of n items in m dimensions is allowed."""
@@ -55,7 +41,18 @@ def random_normal(n: int, m: int, seed: int) -> FloatArray:
     return Stream.named(seed, "constraint").normal((n, m))
 
 
-def centered(Y: FloatArray) -> FloatArray:
+class ThreadedConstraint(Constraint):
+    """A constraint whose projections are work for several threads; the results have the same bytes for any number."""
+
+    n_threads = 1  # of the problem it is used in
+
+    def with_threads(self, n_threads: int) -> Self:
+        other = copy.copy(self)
+        object.__setattr__(other, "n_threads", n_threads)
+        return other
+
+
+def centered(Y: FloatArray, n_threads: int) -> FloatArray:
     """Y less the mean of its rows, in the precision of Y."""
     Z = np.ascontiguousarray(Y)
-    return np.asarray(_core.subtract_row(Z, _core.column_sums(Z, threads()) / len(Z), threads()))
+    return np.asarray(_core.subtract_row(Z, _core.column_sums(Z, n_threads) / len(Z), n_threads))
