@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,19 +16,29 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import InvalidParameterError
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 
 def refuse(name: str, allowed: str, received: object, advice: str = "") -> NoReturn:
-    """Raise the error that every check raises."""
-    more = f" {advice}" if advice else ""
-    raise InvalidParameterError(f"{name} must be {allowed}; got {_short(received)}.{more}")
+    """Raise the error that every check raises: `received` is shown as Python writes it."""
+    text = repr(received)
+    _refuse(name, allowed, text if len(text) <= 80 else f"{text[:77]}...", advice)
 
 
-def integer(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
-    """`value` as an int in [low, high]; True and False are no numbers here."""
-    good = isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
+def _refuse(name: str, allowed: str, received: str, advice: str = "") -> NoReturn:
+    """Raise the error, what was received put into words."""
+    raise InvalidParameterError(f"{name} must be {allowed}; got {received}.{f' {advice}' if advice else ''}")
+
+
+def integer(name: str, value: Any, low: int | None = None, high: int | None = None, *, also: str = "") -> int:
+    """`value` as an int in [low, high]; True and False are no numbers here.
+
+    `also` says what else the parameter takes, for the message.
+    """
+    good = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not good or (low is not None and value < low) or (high is not None and value > high):
-        refuse(name, _range("an integer", low, high, "[", "]"), value)
+        allowed = "a positive integer" if (low, high) == (1, None) else f"an integer{_range(low, high)}"
+        refuse(name, _or(allowed, also), value)
     return int(value)
 
 
@@ -46,16 +56,17 @@ def number(
 
     `also` says what else the parameter takes, for the message.
     """
-    good = isinstance(value, int | float | np.number) and not isinstance(value, bool | np.complexfloating)
-    good = good and math.isfinite(value)
-    if good and low is not None:
-        good = value > low if low_open else value >= low
-    if good and high is not None:
-        good = value < high if high_open else value <= high
-    if not good:
-        refuse(
-            name, _range("a number", low, high, "(" if low_open else "[", ")" if high_open else "]"), value
-        )
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    finite = real and math.isfinite(value)
+    above = finite and (low is None or (value > low if low_open else value >= low))
+    below = finite and (high is None or (value < high if high_open else value <= high))
+    if not (above and below):
+        kind = "finite number" if real and not finite else "number"
+        if low == 0 and low_open and high is None:
+            allowed = f"a positive {kind}"
+        else:
+            allowed = f"a {kind}{_range(low, high, low_open, high_open)}"
+        refuse(name, _or(allowed, also), value)
     return float(value)
 
 
@@ -70,18 +81,20 @@ def choice(name: str, value: Any, allowed: Iterable[str], *, also: str = "") -> 
     if isinstance(value, str) and value in names:
         return value
     alike = difflib.get_close_matches(value, names, n=1) if isinstance(value, str) else []
-    listed = ", ".join(map(repr, names))
-    what = f"{'one of ' if len(names) > 1 else ''}{listed}{f' or {also}' if also else ''}"
-    refuse(name, what, value, f"Did you mean {alike[0]!r}?" if alike else "")
+    listed = ("one of " if len(names) > 1 else "") + ", ".join(map(repr, names))
+    refuse(name, _or(listed, also), value, f"Did you mean {alike[0]!r}?" if alike else "")
 
 
-def optional(check: Any, name: str, value: Any, *args: Any, **kwargs: Any) -> Any:
+def optional(
+    check: Callable[Concatenate[str, Any, _P], _T], name: str, value: Any, *args: _P.args, **kwargs: _P.kwargs
+) -> _T | None:
     """None, or what `check` makes of `value`."""
     if value is None:
         return None
     try:
         return check(name, value, *args, **kwargs)
     except InvalidParameterError as error:
+        # Every message here begins "name must be ...".
         raise InvalidParameterError(str(error).replace(" must be ", " must be None or ", 1)) from None
 
 
@@ -109,49 +122,47 @@ def array(
     low_open: bool = False,
 ) -> NDArray[Any]:
     """`value` as an array of finite numbers of a `shape`, in which None stands for any length."""
-    size = " × ".join("any" if length is None else str(length) for length in shape)
-    what = (
-        f"an array of finite numbers of shape ({size})"
-        if len(shape) > 1
-        else f"a vector of {size} finite numbers"
-    )
+    allowed = _array_of(shape)
     try:
         numbers = np.asarray(value, dtype=dtype)
     except (TypeError, ValueError, OverflowError):
-        refuse(name, what, value)
+        refuse(name, allowed, value)
     fits = numbers.ndim == len(shape) and all(s is None or s == n for s, n in zip(shape, numbers.shape))
     if not fits:
-        refuse(name, what, f"shape {numbers.shape}")
+        _refuse(name, allowed, f"shape {numbers.shape}")
     bad = ~np.isfinite(numbers)
     if low is not None:
         bad |= numbers <= low if low_open else numbers < low
-        what += f", all {'above' if low_open else 'at least'} {low:g}"
+        allowed += f", all {'above' if low_open else 'at least'} {_plain(low)}"
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
-        entry = place[0] if len(place) == 1 else place
-        refuse(name, what, f"{numbers[place]} at entry {entry}")
+        _refuse(name, allowed, f"{numbers[place]} at entry {place[0] if len(place) == 1 else place}")
     return numbers
 
 
-def _range(what: str, low: float | None, high: float | None, left: str, right: str) -> str:
-    if low is None and high is None:
-        return what
-    if high is None:
-        if left == "(" and low == 0:
-            return what.replace("a number", "a positive number")
-        if low == 1 and what == "an integer":
-            return "a positive integer"
-        return f"{what} {'above' if left == '(' else 'of at least'} {low:g}"
-    if low is None:
-        return f"{what} {'below' if right == ')' else 'of at most'} {high:g}"
-    return f"{what} in {left}{low:g}, {high:g}{right}"
+def _array_of(shape: tuple[int | None, ...]) -> str:
+    """What `array` allows, in words."""
+    if len(shape) == 1:
+        return "a vector of finite numbers" if shape[0] is None else f"a vector of {shape[0]} finite numbers"
+    lengths = ", ".join("any" if length is None else str(length) for length in shape)
+    return f"an array of finite numbers of shape ({lengths})"
 
 
-def _short(value: object) -> str:
-    """`value` for a message; text that already is a description stays as it is."""
-    if (isinstance(value, str) and value.startswith("shape (")) or (
-        isinstance(value, str) and " at entry " in value
-    ):
-        return value
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+def _range(low: float | None, high: float | None, low_open: bool = False, high_open: bool = False) -> str:
+    """The bounds of a number, as they follow the word: " of at least 2", " in [0, 1)"."""
+    if low is not None and high is not None:
+        return f" in {'(' if low_open else '['}{_plain(low)}, {_plain(high)}{')' if high_open else ']'}"
+    if low is not None:
+        return f" {'above' if low_open else 'of at least'} {_plain(low)}"
+    if high is not None:
+        return f" {'below' if high_open else 'of at most'} {_plain(high)}"
+    return ""
+
+
+def _or(allowed: str, also: str) -> str:
+    return f"{allowed} or {also}" if also else allowed
+
+
+def _plain(bound: float) -> str:
+    """A bound in full if it is a whole number, so that large ones can be read off."""
+    return str(int(bound)) if float(bound).is_integer() and abs(bound) < 1e15 else f"{bound:g}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import secrets
 
 import numpy as np
 
-from .errors import InvalidParameterError, MemoryLimitError
+from .checks import refuse
+from .errors import MemoryLimitError
 from .typing import RandomState
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -21,9 +23,8 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     if n_jobs is None:
         return available
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise InvalidParameterError(
-            "n_jobs must be None, a positive integer, or a negative one that counts back from all cores; "
-            f"got {n_jobs!r}."
+        refuse(
+            "n_jobs", "None, a positive integer, or a negative one that counts back from all cores", n_jobs
         )
     return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
 
@@ -36,12 +37,9 @@ def resolve_seed(random_state: RandomState) -> int:
         return int(random_state.integers(2**63))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-        raise InvalidParameterError(
-            f"random_state must be None, an integer or a NumPy random generator; got {random_state!r}."
-        )
-    if not 0 <= random_state < 2**64:
-        raise InvalidParameterError(f"random_state must lie in [0, 2**64); got {random_state}.")
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if not whole or not 0 <= random_state < 2**64:
+        refuse("random_state", "None, an integer in [0, 2**64) or a NumPy random generator", random_state)
     return int(random_state)
 
 
@@ -49,22 +47,16 @@ def parse_memory(max_memory: int | float | str | None) -> int | None:
     """Bytes meant by `max_memory`: a number of bytes, or text such as "4GB"; None is no limit."""
     if max_memory is None:
         return None
+    size: float | None = None
     if isinstance(max_memory, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-z]*)\s*", max_memory)
-        if match is None or match[2].upper() not in _UNITS:
-            raise InvalidParameterError(
-                f'max_memory must be a number of bytes or text like "4GB" or "512MiB"; got {max_memory!r}.'
-            )
-        size = int(float(match[1]) * _UNITS[match[2].upper()])
-    elif isinstance(max_memory, bool) or not isinstance(max_memory, int | float | np.number):
-        raise InvalidParameterError(
-            f'max_memory must be a number of bytes or text like "4GB"; got {max_memory!r}.'
-        )
-    else:
-        size = int(max_memory)
-    if size <= 0:
-        raise InvalidParameterError(f"max_memory must be positive; got {max_memory!r}.")
-    return size
+        if match is not None and match[2].upper() in _UNITS:
+            size = float(match[1]) * _UNITS[match[2].upper()]
+    elif isinstance(max_memory, int | float | np.integer | np.floating) and not isinstance(max_memory, bool):
+        size = max_memory
+    if size is None or not 1 <= size < math.inf:
+        refuse("max_memory", 'None, a positive number of bytes or text like "4GB" or "512MiB"', max_memory)
+    return int(size)
 
 
 def format_memory(size: float) -> str:

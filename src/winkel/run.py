@@ -6,6 +6,7 @@ the work that needs something else gets a changed copy (`stage`, `quiet`, `resee
 
 from __future__ import annotations
 
+import glob
 import math
 import os
 import sys
@@ -15,12 +16,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .checks import integer, number, refuse
+import numpy as np
+
+from .checks import integer, number, optional, refuse
 from .random import Stream
 from .resources import check_memory, parse_memory, resolve_n_jobs, resolve_seed
 from .typing import RandomState
 
 CHECKPOINT_SECONDS = 60.0
+_STAGE = (
+    ".stage-"  # files of stages bear this after the name of the checkpoint, and no file of the user's does
+)
 _Item = TypeVar("_Item")
 
 
@@ -65,8 +71,10 @@ class Run:
             refuse("callbacks", "None or a list of functions", callbacks)
         if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
             refuse("checkpoint", "None or the path of a file", checkpoint)
+        if not isinstance(verbose, bool | int | np.bool_ | np.integer):
+            refuse("verbose", "True, False or an integer", verbose)
         if time_limit is not None and time_limit != math.inf:
-            time_limit = number("time_limit", time_limit, 0.0)
+            time_limit = optional(number, "time_limit", time_limit, 0.0)
         return cls(
             seed=resolve_seed(random_state),
             n_jobs=resolve_n_jobs(n_jobs),
@@ -87,7 +95,7 @@ class Run:
         """The same run for one named part of the work, which has a checkpoint file of its own."""
         if self.checkpoint is None:
             return self
-        return replace(self, checkpoint=self.checkpoint.with_name(f"{self.checkpoint.name}.{name}"))
+        return replace(self, checkpoint=self.checkpoint.with_name(f"{self.checkpoint.name}{_STAGE}{name}"))
 
     def quiet(self) -> Run:
         """The same run for work that nobody watches: no progress, callbacks, frames or checkpoint."""
@@ -116,7 +124,8 @@ class Run:
         """Delete the checkpoint file and those of the stages, once the work has come to its end."""
         if self.checkpoint is None:
             return
-        for file in (self.checkpoint, *self.checkpoint.parent.glob(f"{_escaped(self.checkpoint.name)}.*")):
+        stages = self.checkpoint.parent.glob(f"{glob.escape(self.checkpoint.name + _STAGE)}*")
+        for file in (self.checkpoint, *stages):
             if file.is_file():
                 file.unlink(missing_ok=True)
 
@@ -132,8 +141,3 @@ def _shown(steps: Iterable[_Item], what: str, total: int | None) -> Iterable[_It
         return steps
     bar: Any = tqdm(steps, desc=what, total=total, leave=False)
     return bar
-
-
-def _escaped(name: str) -> str:
-    """`name` as a pattern that matches only itself."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)

@@ -55,7 +55,24 @@ def test_memory_is_read_as_people_write_it(given, size):
     assert parse_memory(given) == size
 
 
-@pytest.mark.parametrize("given", ["4 apples", "", "-1GB", 0, -5, True, [1]])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "4 apples",
+        "",
+        "-1GB",
+        "0",
+        0,
+        0.5,
+        -5,
+        True,
+        [1],
+        float("nan"),
+        float("inf"),
+        np.float32("nan"),
+        "9" * 400,
+    ],
+)
 def test_memory_that_means_nothing_is_refused(given):
     with pytest.raises(InvalidParameterError, match="max_memory"):
         parse_memory(given)

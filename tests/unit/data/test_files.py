@@ -87,7 +87,7 @@ def test_a_bad_value_is_named_with_the_file(tmp_path):
     with pytest.raises(InvalidInputError, match=r"'bad\.npy' has NaN .* row 1, column 0"):
         read(tmp_path / "bad.npy")
     np.save(tmp_path / "one.npy", np.ones((1, 3)))
-    with pytest.raises(InvalidInputError, match=r"'one\.npy' has 1 row"):
+    with pytest.raises(InvalidInputError, match=r"'one\.npy' has 1 sample\(s\)"):
         read(tmp_path / "one.npy")
     assert read(tmp_path / "one.npy", min_rows=1).shape == (1, 3)
 
@@ -183,7 +183,7 @@ def test_headers_are_told_from_data(tmp_path, text, columns):
         ("a,b\n", r"no rows of values, only a header"),
         ("", r"no rows of values\."),
         ("\n\n", r"no rows of values\."),
-        ("a,b\n1,2\n", r"has 1 row "),
+        ("a,b\n1,2\n", r"has 1 sample\(s\) "),
     ],
 )
 def test_bad_cells_are_named(tmp_path, text, message):

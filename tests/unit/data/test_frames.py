@@ -67,7 +67,7 @@ def test_wrong_picks_are_refused():
         as_table(frame, columns=["b"])
     with pytest.raises(InvalidParameterError, match="id=3 is not a position: X has 3 columns, 0 to 2"):
         as_table(frame, id=3)
-    with pytest.raises(InvalidInputError, match="X has 0 columns"):
+    with pytest.raises(InvalidInputError, match=r"X has 0 feature\(s\)"):
         as_table(frame, columns=[])
 
 

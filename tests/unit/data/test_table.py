@@ -108,9 +108,9 @@ def test_a_forced_dtype():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (np.zeros((0, 3)), r"X has 0 rows.*at least 2 are needed"),
-        (np.zeros((1, 3)), r"X has 1 row .*at least 2 are needed"),
-        (np.zeros((3, 0)), r"X has 0 columns.*at least 1 is needed"),
+        (np.zeros((0, 3)), r"X has 0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 2 is required"),
+        (np.zeros((1, 3)), r"X has 1 sample\(s\) \(shape=\(1, 3\)\) while a minimum of 2 is required"),
+        (np.zeros((3, 0)), r"X has 0 feature\(s\) \(shape=\(3, 0\)\) while a minimum of 1 is required"),
         ([], r"two dimensions.*it has 1"),
         ([1.0, 2.0], r"two dimensions.*it has 1.*reshape\(-1, 1\)"),
         (np.zeros((2, 2, 2)), r"two dimensions.*it has 3: \(2, 2, 2\)"),
@@ -143,7 +143,7 @@ def test_sizes_that_are_allowed_can_be_set():
     assert as_matrix(np.zeros((1, 3)), min_rows=1).shape == (1, 3)
     assert as_matrix(np.zeros((0, 3)), min_rows=0).shape == (0, 3)
     assert as_matrix(sp.csr_array((0, 3)), min_rows=0).shape == (0, 3)
-    with pytest.raises(InvalidInputError, match=r"Y has 3 columns.*at least 4 are needed"):
+    with pytest.raises(InvalidInputError, match=r"Y has 3 feature\(s\) .*a minimum of 4 is required"):
         as_matrix(np.zeros((5, 3)), name="Y", min_columns=4)
 
 

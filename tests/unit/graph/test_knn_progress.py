@@ -1,17 +1,16 @@
 """`knn` while it runs: progress on the error stream, and interruption between steps."""
 
 import sys
-from importlib import import_module
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from winkel.graph import knn
+from winkel.run import Run
 
 from .knn_oracle import clustered
 
-knn_module = import_module("winkel.graph.knn")
 X = clustered(1200, 6)
 WAYS = {
     "exact neighbours": lambda **how: knn(X, 5, method="exact", **how),
@@ -43,12 +42,13 @@ def test_progress_without_tqdm(name, capsys, monkeypatch):
 
 @pytest.mark.parametrize("name", WAYS)
 def test_interruption_comes_through_and_leaves_nothing_behind(name, monkeypatch):
-    def interrupted(steps, what):
+    def interrupted(run, steps, what):
         yield next(iter(steps))
         raise KeyboardInterrupt
 
     before = WAYS[name]()
-    monkeypatch.setattr(knn_module, "_progress", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        WAYS[name](verbose=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "progress", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            WAYS[name](verbose=True)
     np.testing.assert_array_equal(WAYS[name]().knn_indices, before.knn_indices)
