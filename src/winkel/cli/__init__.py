@@ -2,8 +2,9 @@
 
 parser.py      the options of every command
 console.py     what is said where: results on standard output, everything else on standard error
+plugins.py     `--plugin`: a user's own estimators, scores and distortions
 methods.py     `--method` and `--set`
-maps.py        map files in and out
+inputs.py      the tables and maps that a command names
 embed.py  measure.py  compare.py  view.py  demo.py  info.py  completion.py     the commands
 """
 
@@ -17,14 +18,18 @@ from collections.abc import Sequence
 
 from ..errors import InvalidParameterError, WinkelError
 from .console import Console, Outcome
-from .parser import make_parser
+from .parser import common_options, make_parser
+from .plugins import load_plugins
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code of the command: 0, 1 for an error, 2 for wrong use, 130 when interrupted."""
-    options = make_parser().parse_args(arguments)
-    console = Console(json=options.json, quiet=options.quiet, debug=options.debug)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    common = common_options(arguments)
+    console = Console(json=common.json, quiet=common.quiet, debug=common.debug)
     try:
+        load_plugins(common.plugin)
+        options = make_parser().parse_args(arguments)
         with console.warnings_shown():
             outcome = _call(options, console)
         console.result(outcome)
@@ -38,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
-        if options.debug:
+        if console.debug:
             raise
         console.failure(type(error).__name__, _sentence(error))
         return 2 if isinstance(error, InvalidParameterError) else 1

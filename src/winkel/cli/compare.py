@@ -12,19 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..data import Table
+from ..maps import Map, of_embedding, read_map, write_columns
 from ..measures.compare import compare
 from .console import Console, Outcome
-from .maps import Map, check_output, matched, read_map, table_of, write_columns
+from .inputs import check_output, matched, table_of
 from .measure import score_values
-from .methods import (
-    Recipe,
-    Resources,
-    UsageError,
-    find_method,
-    read_settings,
-    setting_name,
-    settings_of,
-)
+from .methods import Recipe, UsageError, find_method, read_settings, setting_name, shared_parameters
 
 
 def command(options: Namespace, console: Console) -> Outcome:
@@ -42,7 +35,7 @@ def command(options: Namespace, console: Console) -> Outcome:
         seconds[name] = time.perf_counter() - start
         console.note(f"{name}: {seconds[name]:.1f} s")
     found = compare(
-        table.values,
+        table,
         {name: each.Y for name, each in maps.items()},
         labels=_labels(table, maps),
         n_neighbors=options.n_neighbors,
@@ -78,7 +71,7 @@ def _check(options: Namespace) -> None:
 def _recipes(options: Namespace) -> dict[str, Recipe]:
     """The methods with those settings that each of them has; every setting must be one of some method."""
     methods = {name: find_method(name) for name in options.methods}
-    known = {name: settings_of(method) for name, method in methods.items()}
+    known = {name: method.settings for name, method in methods.items()}
     for text in options.set:
         if not any(setting_name(text) in settings for settings in known.values()):
             raise UsageError(f"no method that was named has a setting {setting_name(text)!r}.")
@@ -89,14 +82,14 @@ def _recipes(options: Namespace) -> dict[str, Recipe]:
 
 
 def _made(options: Namespace, console: Console, recipe: Recipe, table: Table) -> Map:
-    resources = Resources(options.seed, options.n_jobs, options.max_memory, console.progress)
-    return Map.of(recipe.fit(table, resources).embedding, table)
+    fitted = recipe.fit(table, shared_parameters(options, console))
+    return of_embedding(fitted.embedding).named_by(table)
 
 
 def _labels(table: Table, maps: Mapping[str, Map]) -> Any:
     """The labels of the table, or those that a map file brought along."""
-    given = (found.labels for found in maps.values() if found.labels is not None)
-    return next(given, None) if table.labels is None else table.labels
+    brought = (found.labels for found in maps.values() if found.labels is not None)
+    return next(brought, None) if table.labels is None else table.labels
 
 
 def _write(options: Namespace, maps: Mapping[str, Map], found: Any, table: Table) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .console import Console, Outcome
-from .methods import available
+from .methods import methods
 from .parser import make_parser
 
 _METHOD_OPTIONS = ("--method", "--methods")
@@ -54,7 +54,7 @@ def _commands() -> Iterator[_Command]:
 def _option(action: argparse.Action) -> _Option:
     choices = tuple(map(str, action.choices or ()))
     if not choices and set(_METHOD_OPTIONS) & set(action.option_strings):
-        choices = tuple(available())
+        choices = tuple(methods())
     text = (action.help or "").replace("%(default)s", str(action.default))
     return _Option(tuple(action.option_strings), text, action.nargs != 0, choices)
 

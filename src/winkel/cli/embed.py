@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from argparse import Namespace
@@ -11,16 +12,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import __version__
 from ..data import Table
-from ..solvers import checkpointing, digest
+from ..maps import of_embedding, write_map
+from ..run import Run
 from .console import Console, Outcome
-from .maps import STANDARD, Map, check_output, table_of, write_map
-from .methods import Fitted, Recipe, Resources, UsageError, find_method, read_settings
+from .inputs import STANDARD, check_output, table_of
+from .methods import Fitted, Recipe, UsageError, find_method, read_settings, shared_parameters
 
-_NOT_OF_THE_RUN = ("max_iter",)  # a resumed run may be longer than the first
+_UNFINISHED = ("interrupted", "time_limit")  # states of a fit with which --resume goes on
 
 
 def command(options: Namespace, console: Console) -> Outcome:
@@ -44,6 +44,8 @@ def _check(options: Namespace, recipe: Recipe, console: Console) -> None:
     check_output(options.output)
     if options.output == STANDARD and console.json:
         raise UsageError("--json and -o - both write to standard output; give -o a file.")
+    if options.output == STANDARD and options.resume:
+        raise UsageError("--resume needs an output file, beside which the checkpoint lies.")
     if options.html is not None or options.png is not None:
         _check_drawing(options, recipe.n_components)
     named = [options.output, options.html, options.png, options.model]
@@ -56,13 +58,13 @@ def _check(options: Namespace, recipe: Recipe, console: Console) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
 
 
-def _check_drawing(options: Namespace, n_components: int) -> None:
+def _check_drawing(options: Namespace, n_components: int | None) -> None:
     if options.png is not None:
         from ..view.plots import require_matplotlib
 
         require_matplotlib()
     for option, path, allowed in (("--png", options.png, (2,)), ("--html", options.html, (2, 3))):
-        if path is not None and n_components not in allowed:
+        if path is not None and n_components is not None and n_components not in allowed:
             raise UsageError(
                 f"{option} draws maps of {' or '.join(map(str, allowed))} dimensions, and n_components is {n_components}; "
                 "add --set n_components=2."
@@ -87,26 +89,15 @@ def _audience(
 def _fit(
     options: Namespace, console: Console, recipe: Recipe, table: Table, callbacks: tuple[object, ...]
 ) -> Fitted:
-    resources = Resources(options.seed, options.n_jobs, options.max_memory, console.progress, callbacks)
-    if options.output == STANDARD:
-        if options.resume:
-            raise UsageError("--resume needs an output file, beside which the checkpoint lies.")
-        with _terminated_as_interrupted():
-            return recipe.fit(table, resources)
-    known = {name: value for name, value in recipe.settings.items() if name not in _NOT_OF_THE_RUN}
-    fingerprint = {
-        "winkel": __version__,
-        "method": recipe.method.name,
-        "settings": known,
-        "seed": options.seed,
-        "data": _digest(table),
-    }
-    part = f"{options.output}.part"
-    with (
-        _terminated_as_interrupted(),
-        checkpointing(part, resume=options.resume, every=options.checkpoint_every, fingerprint=fingerprint),
-    ):
-        return recipe.fit(table, resources)
+    """The map, with checkpoints beside the output until it is done."""
+    shared = shared_parameters(options, console)
+    shared |= {"callbacks": list(callbacks) or None, "time_limit": options.time_limit}
+    if options.output != STANDARD:
+        shared["checkpoint"] = f"{options.output}.part"
+        if not options.resume:
+            Run.of(checkpoint=shared["checkpoint"]).remove_checkpoints()
+    with _terminated_as_interrupted():
+        return recipe.fit(table, shared, options.checkpoint_every)
 
 
 @contextmanager
@@ -126,17 +117,15 @@ def _terminated_as_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _digest(table: Table) -> str:
-    values = table.values
-    return digest(
-        *((values,) if isinstance(values, np.ndarray) else (values.data, values.indices, values.indptr))
-    )
-
-
 def _write(options: Namespace, recipe: Recipe, fitted: Fitted, table: Table) -> dict[str, str]:
     """Write the files; their names by what they are."""
-    found = Map.of(fitted.embedding, table)
-    write_map(options.output, found)
+    found = of_embedding(fitted.embedding).named_by(table)
+    if options.output == STANDARD:
+        sys.stdout.flush()
+        write_map(sys.stdout.buffer, found)
+        sys.stdout.buffer.flush()
+    else:
+        write_map(options.output, found)
     files = {"map": options.output}
     if options.model is not None:
         fitted.save(options.model)
@@ -167,11 +156,10 @@ def _outcome(
 ) -> Outcome:
     embedding = fitted.embedding
     n_iter = int(embedding.history.iteration[-1])
-    interrupted = embedding.status.word == "interrupted"
     console.note(f"{embedding.status} ({n_iter} iterations, {seconds:.1f} s)")
     for what, path in files.items():
         console.note(f"{what}: {'standard output' if path == STANDARD else path}")
-    if interrupted:
+    if embedding.status.word in _UNFINISHED and options.output != STANDARD:
         console.note("The files hold the best map so far; the same command with --resume goes on from here.")
     values = {
         "command": "embed",
@@ -190,4 +178,4 @@ def _outcome(
         "seconds": round(seconds, 3),
         "files": files,
     }
-    return Outcome(values, code=130 if interrupted else 0)
+    return Outcome(values, code=130 if embedding.status.word == "interrupted" else 0)

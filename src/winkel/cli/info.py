@@ -11,7 +11,7 @@ from typing import Any
 from .. import __version__
 from ..resources import format_memory, resolve_n_jobs
 from .console import Console, Outcome
-from .methods import available
+from .methods import methods
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
 _EXTRAS = {
@@ -50,7 +50,7 @@ def _values() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": {name: _version(name) for name in _PACKAGES},
-        "methods": list(available()),
+        "methods": list(methods()),
         "threads": resolve_n_jobs(None),
         "memory": _memory(),
         "extras": {

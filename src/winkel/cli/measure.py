@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..data import Table
+from ..maps import Map, read_map, write_columns
 from ..measures.indicatrix import indicatrix
 from ..measures.trust import measure
 from .console import Console, Outcome
-from .maps import Map, check_output, matched, read_map, table_of, write_columns
+from .inputs import check_output, matched, table_of
 
 
 def command(options: Namespace, console: Console) -> Outcome:
@@ -22,7 +23,7 @@ def command(options: Namespace, console: Console) -> Outcome:
     table = table_of(options)
     found = matched(table, read_map(options.map), options.map)
     report = measure(
-        table.values,
+        table,
         found.Y,
         labels=found.labels if table.labels is None else table.labels,
         n_neighbors=options.n_neighbors,
@@ -64,7 +65,7 @@ def score_values(report: Any) -> dict[str, Mapping[str, Any]]:
 def _points(options: Namespace, table: Table, found: Map, report: Any) -> dict[str, Any]:
     """Columns of a file with every point's id, reliability, neighbours that are false or missing, and own scores."""
     place = indicatrix(
-        table.values,
+        table,
         found.Y,
         n_neighbors=options.n_neighbors,
         metric=options.metric,

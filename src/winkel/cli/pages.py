@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..data import Table
+from ..maps import Map
 from ..measures.indicatrix import indicatrix
 from ..measures.trust import measure
 from ..view.explorer import write_html
-from .maps import Map
 
 _NEIGHBORS = 15
 _FEWEST_ROWS = 8  # of fewer there is nothing to say
@@ -26,34 +26,32 @@ def write_page(
 ) -> None:
     """Write the page with maps of the same rows and what is known of the rows.
 
-    With `table`, the data of the maps, it also shows how far each place can be trusted, and scores where none are given.
+    With `table`, the data of the maps, it also shows how far each place can be trusted, and scores unless there are any.
     """
     first = next(iter(maps.values()))
     values = {
-        name if len(maps) == 1 else f"{name} ({title})": points
+        name if len(maps) == 1 else f"{name} ({title})": column
         for title, found in maps.items()
-        for name, points in found.points.items()
+        for name, column in found.columns.items()
     }
     places: dict[str, Any] = {}
     if table is not None and table.shape[0] >= _FEWEST_ROWS:
         k = min(_NEIGHBORS, (table.shape[0] - 1) // 3)
-        X = table.values
         places = {
-            title: indicatrix(X, found.Y, n_neighbors=k, metric=metric, n_jobs=n_jobs)
+            title: indicatrix(table, found.Y, n_neighbors=k, metric=metric, n_jobs=n_jobs)
             for title, found in maps.items()
         }
         if scores is None:
             labels = first.labels
             scores = {
                 title: measure(
-                    X, found.Y, labels=labels, n_neighbors=k, metric=metric, random_state=0, n_jobs=n_jobs
+                    table, found.Y, labels=labels, n_neighbors=k, metric=metric, random_state=0, n_jobs=n_jobs
                 )
                 for title, found in maps.items()
             }
     write_html(
         path,
-        # An Embedding brings its neighbour graph and kept iterates along.
-        {title: found.Y if found.embedding is None else found.embedding for title, found in maps.items()},
+        maps,
         labels=first.labels,
         ids=first.ids,
         values=values or None,

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from .. import __version__
-from .methods import UsageError, available, find_method
+from .methods import methods
 
 SHELLS = ("bash", "zsh", "fish")
 _READABLE = "csv, tsv, parquet, npy, npz or h5ad"
+
+
+class _CommandParser(argparse.ArgumentParser):
+    """A parser whose help may end with the list of methods, which are imported only when it is shown."""
+
+    lists_methods = False
+
+    def format_help(self) -> str:
+        if self.lists_methods:
+            known = methods().values()
+            width = max(len(method.name) for method in known)
+            lines = [f"  {method.name:<{width}}  {method.summary}" for method in known]
+            self.epilog = "\n".join(["methods, whose parameters --set takes:", *lines])
+        return super().format_help()
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -19,17 +34,28 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"winkel {__version__}")
-    _common(parser, json=False, quiet=False, debug=False)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _common(parser)
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=_CommandParser
+    )
 
-    def add(name: str, text: str) -> argparse.ArgumentParser:
-        command = commands.add_parser(name, help=text, description=_sentence(text), allow_abbrev=False)
-        _common(command, json=argparse.SUPPRESS, quiet=argparse.SUPPRESS, debug=argparse.SUPPRESS)
+    def add(name: str, text: str, lists_methods: bool = False) -> argparse.ArgumentParser:
+        command = commands.add_parser(
+            name,
+            help=text,
+            description=_sentence(text),
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.lists_methods = lists_methods
+        _common(command, nested=True)
         return command
 
-    _embed(add("embed", "make a map of a table"))
+    _embed(add("embed", "make a map of a table", lists_methods=True))
     _measure(add("measure", "say how faithful a map is to its data"))
-    _compare(add("compare", "make or take several maps of the same data and compare them"))
+    _compare(
+        add("compare", "make or take several maps of the same data and compare them", lists_methods=True)
+    )
     _view(add("view", "show a map in the browser, from a server on this computer alone"))
     _demo(add("demo", "make maps of the built-in digits, with pictures"))
     add("info", "versions, threads, memory and optional packages")
@@ -42,14 +68,30 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _common(parser: argparse.ArgumentParser, **defaults: object) -> None:
-    """Options that may stand before the command or after it."""
+def common_options(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options that may stand before the command or after it; needed before the others can be understood."""
+    parser = argparse.ArgumentParser(prog="winkel", add_help=False, allow_abbrev=False)
+    _common(parser)
+    return parser.parse_known_args(arguments)[0]
+
+
+def _common(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
+    """Options of all commands; those of a nested parser do not undo what stood before the command."""
     for name, text in (
         ("json", "print one JSON object on standard output, for scripts"),
         ("quiet", "no notes and no progress on standard error"),
         ("debug", "show the traceback of an error"),
     ):
-        parser.add_argument(f"--{name}", action="store_true", default=defaults[name], help=text)
+        default = argparse.SUPPRESS if nested else False
+        parser.add_argument(f"--{name}", action="store_true", default=default, help=text)
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=argparse.SUPPRESS if nested else [],
+        metavar="FILE",
+        help="import a Python file of your own first, so that what it registers is known; may be given several times "
+        "(also: the environment variable WINKEL_PLUGINS)",
+    )
 
 
 def _embed(command: argparse.ArgumentParser) -> None:
@@ -62,7 +104,7 @@ def _embed(command: argparse.ArgumentParser) -> None:
         help="map file to write: parquet, csv, tsv or npz; - for csv on standard output",
     )
     command.add_argument(
-        "--method", type=_method, default="mde", metavar="METHOD", help=f"{_listed()} (default: mde)"
+        "--method", default="mde", metavar="METHOD", help="one of those listed below (default: mde)"
     )
     _settings(command)
     command.add_argument(
@@ -71,12 +113,18 @@ def _embed(command: argparse.ArgumentParser) -> None:
     command.add_argument("--png", metavar="F", help="also write a picture")
     command.add_argument("--model", metavar="F", help="also write the model, for winkel.load")
     _resources(command)
+    command.add_argument(
+        "--time-limit",
+        type=_seconds,
+        metavar="SECONDS",
+        help="stop after this time with the map there is (default: no limit)",
+    )
     command.add_argument("--resume", action="store_true", help="go on where the same command was stopped")
     command.add_argument(
         "--checkpoint-every",
         type=_seconds,
         default=60.0,
-        metavar="S",
+        metavar="SECONDS",
         help="seconds between checkpoints, which lie beside OUT until it is written (default: 60)",
     )
     command.add_argument("--watch", action="store_true", help="show the map in the browser as it forms")
@@ -97,10 +145,10 @@ def _compare(command: argparse.ArgumentParser) -> None:
     command.add_argument("maps", nargs="*", metavar="MAP", help="map files of the same rows")
     command.add_argument(
         "--methods",
-        type=_methods,
+        type=lambda names: [name.strip() for name in names.split(",")],
         default=[],
         metavar="A,B,…",
-        help=f"make maps by these methods too: {_listed()}",
+        help="make maps by these methods too, of those listed below",
     )
     _settings(command)
     command.add_argument("-o", "--output", metavar="OUT", help="also write the table of scores to a file")
@@ -168,21 +216,6 @@ def _server(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--no-browser", action="store_true", help="print the address, and do not open a browser"
     )
-
-
-def _listed() -> str:
-    return ", ".join(available())
-
-
-def _method(name: str) -> str:
-    try:
-        return find_method(name).name
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _methods(names: str) -> list[str]:
-    return [_method(name.strip()) for name in names.split(",")]
 
 
 def _seconds(text: str) -> float:

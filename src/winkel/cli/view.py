@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidInputError
+from ..maps import read_map
 from ..view.feed import Feed
 from ..view.server import LocalServer, page_site, watch_site
 from .console import Console, Outcome
-from .maps import read_map
 
 
 def command(options: Namespace, console: Console) -> Outcome:

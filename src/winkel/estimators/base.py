@@ -25,7 +25,7 @@ from ..errors import DataWarning, InvalidInputError, InvalidParameterError, Mode
 from ..graph import Graph
 from ..graph.metrics import metric_name
 from ..measures.trust import Faithfulness, measure
-from ..run import Run
+from ..run import CHECKPOINT_SECONDS, Run
 from ..solvers.base import History, Status, digest
 from ..typing import FloatArray, Metric, RandomState
 from . import registry
@@ -54,6 +54,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     # What a model file keeps beside parameters and the result.
     _fitted: ClassVar[tuple[str, ...]] = ()
+    _checkpoint_every: ClassVar[float] = CHECKPOINT_SECONDS  # the command line sets it for one fit
     _SHARED_PARAMETERS: ClassVar[dict[str, str]] = {
         "random_state": """\
 random_state : int, numpy Generator or None, default=None
@@ -203,6 +204,7 @@ n_features_in_ : int
             callbacks=self.callbacks,
             time_limit=self.time_limit,
             checkpoint=self.checkpoint,
+            checkpoint_every=self._checkpoint_every,
             keep_frames=self.keep_frames,
         )
 
@@ -225,6 +227,7 @@ n_features_in_ : int
     def _fingerprint(self, data: Any) -> dict[str, object]:
         """What tells this fit from others: the class, its parameters and the data."""
         ignored = {"callbacks", "verbose", "n_jobs", "max_memory", "time_limit", "checkpoint", "keep_frames"}
+        ignored.add("max_iter")  # a fit that goes on may be longer than the first
         given = {k: repr(v) for k, v in self.get_params(deep=False).items() if k not in ignored}
         return {"class": type(self).__name__, "parameters": given, "data": _data_digest(data)}
 

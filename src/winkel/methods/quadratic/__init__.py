@@ -21,6 +21,7 @@ from .spectral import laplacian, lle
 from .unfolding import Unfolding, mvu
 
 __all__ = [
+    "SUMMARIES",
     "Quadratic",
     "Unfolding",
     "classical_mds",
@@ -31,3 +32,12 @@ __all__ = [
     "mvu",
     "pca",
 ]
+
+# The methods that make maps of rows, which the command line offers, and what it says of each.
+SUMMARIES = {
+    "pca": "principal components",
+    "kernel_pca": "kernel principal components",
+    "lle": "locally linear embedding",
+    "isomap": "classical scaling of path lengths",
+    "laplacian": "Laplacian eigenmap",
+}

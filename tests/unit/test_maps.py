@@ -1,4 +1,4 @@
-"""Map files: what is written is read back, and rows keep their names."""
+"""Maps in all their forms, and map files: what is written is read back, and rows keep their names."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from winkel.cli.maps import Map, check_output, matched, read_map, split_columns, write_map
-from winkel.cli.methods import UsageError
+import winkel as wk
 from winkel.data import Table, read
 from winkel.errors import InvalidInputError
+from winkel.maps import Map, as_map, read_map, write_map
 
 HOSTILE = np.array(["plain", "=1+1", "<b>&'\"", 'quo"te', "two\nlines", "ünï😀", "a,b;\tc", "in ner"])
 SUFFIXES = (".csv", ".tsv", ".parquet", ".npz")
@@ -83,41 +83,66 @@ def test_a_missing_map_is_named(tmp_path, name):
         read_map(str(tmp_path / name))
 
 
-def test_an_unknown_output_is_refused_before_the_work():
-    for name in ("map", "map.xlsx", "map.npy", "map.csv.gz"):
-        with pytest.raises(UsageError, match=r"use one of \.parquet, \.csv, \.tsv, \.npz"):
-            check_output(name)
+@pytest.fixture(scope="module")
+def fitted():
+    return wk.TSM(2, max_iter=3, random_state=0).fit(np.random.default_rng(0).normal(size=(30, 4)))
 
 
-def test_rows_are_matched_by_id():
-    table = Table(np.eye(3), ids=np.array(["x", "y", "z"]))
-    found = Map(np.array([[3.0], [1.0], [2.0]]), np.array(["z", "x", "y"]), np.array(["c", "a", "b"]))
-    there = matched(table, found, "map.csv")
-    assert there.Y.ravel().tolist() == [1, 2, 3]
-    assert there.labels.tolist() == ["a", "b", "c"]
+@pytest.mark.filterwarnings("ignore::winkel.errors.DataWarning")
+@pytest.mark.parametrize(
+    "form", ["estimator", "embedding", "model file", "map", "array", "list", "csv", "Path"]
+)
+def test_a_map_comes_in_many_forms(tmp_path, fitted, form):
+    csv_file, model = tmp_path / "map.csv", tmp_path / "m.winkel"
+    write_map(csv_file, Map(fitted.embedding_))
+    fitted.save(model)
+    source = {
+        "estimator": fitted,
+        "embedding": fitted.result_,
+        "model file": str(model),
+        "map": Map(fitted.embedding_),
+        "array": fitted.embedding_,
+        "list": fitted.embedding_.tolist(),
+        "csv": str(csv_file),
+        "Path": csv_file,
+    }[form]
+    found = as_map(source)
+    np.testing.assert_array_equal(found.Y, fitted.embedding_)
+    assert (found.embedding is not None) == (form in ("estimator", "embedding", "model file"))
 
 
-def test_ids_that_only_count_are_no_ids():
-    table = Table(np.eye(3), ids=np.array(["x", "y", "z"]))
-    found = Map(np.eye(3), np.array([0, 1, 2]))
-    assert matched(table, found, "map.csv") is found
+def test_maps_of_other_packages():
+    from sklearn.manifold import SpectralEmbedding
+
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    other = SpectralEmbedding(2, random_state=0, n_neighbors=10).fit(X)
+    np.testing.assert_array_equal(as_map(other).Y, other.embedding_)
+    exact = wk.quadratic.pca(X)
+    np.testing.assert_array_equal(as_map(exact).Y, exact.Y)
 
 
 @pytest.mark.parametrize(
-    ("ids", "message"),
-    [(["x", "y", "w"], "no row with the id 'z'"), (["x", "y", "y"], "no row with the id 'z'")],
+    ("source", "message"),
+    [
+        (wk.TSM(2), "second is a TSM that is not fitted"),
+        (np.zeros(5), r"second must be an array .*; got shape \(5,\)"),
+        (object(), "second must be an array .*; got a object"),
+        ([["a", "b"]], "second must be an array .*; got a list"),
+        (None, "second must be an array .*; got shape"),
+    ],
 )
-def test_other_ids_are_refused(ids, message):
-    table = Table(np.eye(3), ids=np.array(["x", "y", "z"]))
+def test_what_is_no_map_is_refused(source, message):
     with pytest.raises(InvalidInputError, match=message):
-        matched(table, Map(np.eye(3), np.array(ids)), "map.csv")
+        as_map(source, "second")
 
 
-def test_a_map_of_other_rows_is_refused():
-    with pytest.raises(InvalidInputError, match=r"has 3 rows, but the map .m\.csv. has 2"):
-        matched(Table(np.eye(3)), Map(np.eye(2)), "m.csv")
-
-
-def test_columns_are_listed_with_commas():
-    assert split_columns(None) is None
-    assert split_columns(["a,b", '"c,d"']) == ["a", "b", "c,d"]
+def test_ids_and_labels_of_the_table_are_taken_over():
+    table = Table(np.eye(3), ids=np.array(["x", "y", "z"]), labels=np.array([1, 2, 2]))
+    there = Map(np.eye(3), columns={"variance": np.ones(3)}).named_by(table)
+    assert there.ids.tolist() == ["x", "y", "z"]
+    assert there.labels.tolist() == [1, 2, 2]
+    assert list(there.columns) == ["variance"]
+    turned = there.reordered(np.array([2, 0, 1]))
+    assert turned.ids.tolist() == ["z", "x", "y"]
+    assert turned.Y.tolist() == np.eye(3)[[2, 0, 1]].tolist()
+    assert len(turned) == 3

@@ -1,0 +1,74 @@
+"""Tables and maps that a command line names, and the check of what it is to write."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import tempfile
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+
+from ..data import Table, read
+from ..data.files import suffix_of
+from ..errors import InvalidInputError
+from ..maps import WRITERS, Map, require_pyarrow
+from .methods import UsageError
+
+STANDARD = "-"  # as a file name: standard input or output, as csv
+
+
+def table_of(options: Namespace) -> Table:
+    """The table that the options of a command name: a file, or csv text on standard input."""
+
+    def table(path: str | Path) -> Table:
+        columns = split_columns(options.columns)
+        return read(path, columns=columns, label=options.label, id=options.id, key=options.key)
+
+    if options.input != STANDARD:
+        return table(options.input)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "standard input.csv"
+        copy.write_bytes(sys.stdin.buffer.read())
+        return table(copy)
+
+
+def split_columns(texts: list[str] | None) -> list[str] | None:
+    """Names listed with commas; one that holds a comma itself is put in quotation marks."""
+    if not texts:
+        return None
+    return [name for row in csv.reader(texts) for name in row if name]
+
+
+def matched(table: Table, map: Map, path: str) -> Map:
+    """The map with its rows in the order of the table's: by id where both have ids, else by position."""
+    n, m = table.shape[0], len(map)
+    if n != m:
+        raise InvalidInputError(f"The data has {n} rows, but the map {path!r} has {m}.")
+    if table.ids is None or map.ids is None:
+        return map
+    wanted, there = table.ids.astype(str), map.ids.astype(str)
+    if (wanted == there).all():
+        return map
+    place = {name: row for row, name in enumerate(there.tolist())}
+    missing = [name for name in wanted.tolist() if name not in place]
+    if missing or len(place) < m:
+        if there.tolist() == [str(row) for row in range(m)]:
+            return map  # which only counts its rows
+        trouble = f"it has no row with the id {missing[0]!r}" if missing else "its ids are not unique"
+        raise InvalidInputError(f"The map {path!r} cannot be matched with the data by id: {trouble}.")
+    return map.reordered(np.array([place[name] for name in wanted.tolist()]))
+
+
+def check_output(path: str) -> None:
+    """Raise unless the suffix of `path` names a format that can be written, and its package is there."""
+    if path == STANDARD:
+        return
+    suffix = suffix_of(Path(path))
+    if suffix not in WRITERS:
+        raise UsageError(
+            f"cannot tell the format of the output {path!r} by its suffix; use one of {', '.join(WRITERS)}."
+        )
+    if suffix == ".parquet":
+        require_pyarrow("Writing a parquet file")

@@ -1,0 +1,209 @@
+"""`Map`, and the forms it comes in: an array, a fitted estimator, an Embedding, a file (parquet, csv, tsv, npz, model)."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .data import Table, read
+from .data.archive import atomic_file
+from .data.files import suffix_of
+from .embedding import Embedding, load
+from .errors import InvalidInputError, ModelFileError, missing_extra
+from .typing import FloatArray
+
+MODEL_SUFFIX = ".winkel"
+COORDINATE = re.compile(r"y[1-9][0-9]*")  # the columns of a map file that hold the map
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """The places of rows, and what is known of the rows.
+
+    `columns` holds further numbers of the method, one value per row; `embedding` is the Embedding that the map comes
+    from, if it is known.
+    """
+
+    Y: FloatArray
+    ids: NDArray[Any] | None = None
+    labels: NDArray[Any] | None = None
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    embedding: Embedding | None = None
+
+    def __len__(self) -> int:
+        return len(self.Y)
+
+    def named_by(self, table: Table) -> Map:
+        """The same map with the ids and labels of the table it was made from."""
+        return replace(self, ids=table.ids, labels=table.labels)
+
+    def reordered(self, order: NDArray[np.intp]) -> Map:
+        """The map with its rows in another order."""
+        return Map(
+            self.Y[order],
+            None if self.ids is None else self.ids[order],
+            None if self.labels is None else self.labels[order],
+            {name: column[order] for name, column in self.columns.items()},
+        )
+
+
+def as_map(source: Any, name: str = "map") -> Map:
+    """The Map of an n × d array, a fitted estimator, an Embedding or other result with a `Y`, a Map, or a file's path.
+
+    `name` is used in messages. Coordinates are not looked at: whoever needs finite ones checks them.
+    """
+    if isinstance(source, Map):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return read_map(source)
+    found = getattr(source, "result_", source)
+    if isinstance(found, Embedding):
+        return of_embedding(found)
+    found = getattr(found, "embedding_", found)  # estimators of scikit-learn and others
+    if hasattr(found, "get_params"):
+        raise InvalidInputError(f"{name} is a {type(found).__name__} that is not fitted. Call its fit first.")
+    allowed = "an array (n, d), a fitted estimator, an Embedding, or the path of a map or model file"
+    try:
+        Y = np.asarray(getattr(found, "Y", found))
+        Y = Y if Y.dtype.kind == "f" else Y.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"{name} must be {allowed}; got a {type(source).__name__}.") from None
+    if Y.ndim != 2:
+        raise InvalidInputError(f"{name} must be {allowed}; got shape {Y.shape}.")
+    return Map(Y)
+
+
+def of_embedding(embedding: Embedding) -> Map:
+    """The Map of an Embedding, with those of its blocks that hold one number per row."""
+    n = len(embedding.Y)
+    columns = {name: block for name, block in embedding.blocks.items() if block.shape == (n,)}
+    return Map(embedding.Y, columns=columns, embedding=embedding)
+
+
+def read_map(path: str | os.PathLike[str]) -> Map:
+    """The map in a map file, a model file, or any file of coordinates that `winkel.data.read` reads."""
+    file = Path(path)
+    suffix = suffix_of(file)
+    if suffix == MODEL_SUFFIX:
+        return _from_model(file)
+    if suffix == ".npz" and file.is_file():
+        return _from_npz(file)
+    names = _column_names(file, suffix)
+    if names is None:
+        table = read(file, min_rows=1)
+    else:
+        coordinates = [name for name in names if COORDINATE.fullmatch(name)]
+        coordinates = coordinates or [name for name in names if name not in ("id", "label")]
+        label = "label" if "label" in names else None
+        id = "id" if "id" in names else None
+        table = read(file, columns=coordinates, label=label, id=id, min_rows=1)
+    return Map(np.asarray(table.values), table.ids, table.labels)
+
+
+def _from_model(file: Path) -> Map:
+    if not file.is_file():
+        raise InvalidInputError(f"The file {str(file)!r} does not exist.")
+    content = load(file)
+    found = getattr(content, "result_", content)
+    if not isinstance(found, Embedding):
+        raise ModelFileError(f"{str(file)!r} holds a {type(content).__name__}, which has no map.")
+    return of_embedding(found)
+
+
+def _from_npz(file: Path) -> Map:
+    with np.load(file, allow_pickle=False) as archive:
+        names = set(archive.files)
+    pick = {name: name if name in names else None for name in ("id", "label")}
+    table = read(file, key="Y" if "Y" in names else None, min_rows=1, **pick)
+    return Map(np.asarray(table.values), table.ids, table.labels)
+
+
+def _column_names(file: Path, suffix: str) -> list[str] | None:
+    """Names of the columns, or None where the file has none."""
+    if not file.is_file():
+        return None  # `read` says so
+    if suffix == ".parquet":
+        names = require_pyarrow("Reading a parquet file").parquet.read_schema(file).names
+        return [name for name in names if not name.startswith("__index_level_")]
+    if suffix.startswith((".csv", ".tsv")):
+        opened: Callable[..., IO[str]] = gzip.open if suffix.endswith(".gz") else open
+        with opened(file, "rt", encoding="utf-8-sig", newline="", errors="replace") as stream:
+            first = next(csv.reader(stream, delimiter="\t" if ".tsv" in suffix else ","), [])
+        return first if any(COORDINATE.fullmatch(name) or name == "id" for name in first) else None
+    return None
+
+
+# --------------------------------------------------------------------------------------------------- writing
+
+
+def write_map(path: str | os.PathLike[str] | IO[bytes], map: Map) -> None:
+    """Write a map file, all or nothing; its suffix says the format (csv for a stream)."""
+    columns: dict[str, NDArray[Any]] = {"id": np.arange(len(map)) if map.ids is None else map.ids}
+    if map.labels is not None:
+        columns["label"] = map.labels
+    if isinstance(path, str | os.PathLike) and suffix_of(Path(path)) == ".npz":
+        columns = {"Y": map.Y, **columns}  # as one matrix
+    else:
+        columns |= {f"y{k + 1}": map.Y[:, k] for k in range(map.Y.shape[1])}
+    write_columns(path, columns | dict(map.columns))
+
+
+def write_columns(path: str | os.PathLike[str] | IO[bytes], columns: Mapping[str, NDArray[Any]]) -> None:
+    """Write columns of the same length to a file, all or nothing, or as csv to a stream."""
+    if not isinstance(path, str | os.PathLike):
+        _write_text(path, columns, ",")
+        return
+    with atomic_file(path) as file:
+        WRITERS[suffix_of(Path(path))](file, columns)
+
+
+def _write_text(file: IO[bytes], columns: Mapping[str, NDArray[Any]], delimiter: str) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(columns)
+    # As text first: the shortest digits that give the same float32 or float64 back.
+    writer.writerows(zip(*(column.astype(str).tolist() for column in columns.values())))
+    text.flush()
+    text.detach()
+
+
+def _write_npz(file: IO[bytes], columns: Mapping[str, NDArray[Any]]) -> None:
+    np.savez_compressed(file, allow_pickle=False, **columns)
+
+
+def _write_parquet(file: IO[bytes], columns: Mapping[str, NDArray[Any]]) -> None:
+    pyarrow = require_pyarrow("Writing a parquet file")
+    arrays = {
+        name: pyarrow.array(column.tolist() if column.dtype.kind in "US" else column)
+        for name, column in columns.items()
+    }
+    pyarrow.parquet.write_table(pyarrow.table(arrays), file)
+
+
+def require_pyarrow(purpose: str) -> Any:
+    """The package pyarrow, or an error that says how to get it."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise missing_extra("pyarrow", "parquet", purpose) from error
+    return pyarrow
+
+
+# Suffixes of the files that can be written.
+WRITERS: dict[str, Callable[[IO[bytes], Mapping[str, NDArray[Any]]], None]] = {
+    ".parquet": _write_parquet,
+    ".csv": lambda file, columns: _write_text(file, columns, ","),
+    ".tsv": lambda file, columns: _write_text(file, columns, "\t"),
+    ".npz": _write_npz,
+}
