@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -10,8 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import integer, number, positive
+from ..embedding import Embedding
 from ..errors import InvalidInputError, InvalidParameterError, MissingDependencyError
+from ..maps import as_map
 from ..measures.align import align
+from ..solvers import Frames
 from .layers import PALETTE, Groups, classes, draw_labels, draw_points, draw_values
 from .plots import column, frame_map, require_matplotlib
 
@@ -30,21 +35,49 @@ def animate(
     hold: float = 1.0,
     size: float = 5.0,
 ) -> Path:
-    """The path of the animation that was written, a .gif or (where ffmpeg is installed) an .mp4.
+    """The path of the animation that was written: a map as it forms, or maps that turn into one another.
 
     Parameters
     ----------
-    frames : an Embedding or a fitted estimator made with `keep_frames`, its `frames`, an array of maps (f × n × 2), or a
-        dict of maps by name, which turn into one another after each was turned onto the one before it.
-    labels, values : colours, as in `winkel.plot`.
-    fps, seconds, hold : pictures a second; length of the movement; how long the last map, or each map of a dict, stays.
-    size : inches of the picture's side, at 100 pixels each.
+    frames : fitted estimator, Embedding, model file, array of shape (f, n, 2), or dict of maps by name
+        What moves. An estimator or Embedding shows the iterates that it kept (`keep_frames`), an array its maps one after the
+        other. The maps of a dict, each in any form that `winkel.plot` takes, turn into one another after each was turned
+        onto the one before it.
+    path : path
+        File to write, a .gif or (where ffmpeg is installed) an .mp4.
+    labels : array of shape (n,) or None, default=None
+        One class per row, for colours and legend.
+    values : array of shape (n,) or None, default=None
+        Numbers to colour by, instead of labels.
+    title : str or None, default=None
+        Title above the map, before the name or the iteration.
+    fps : int, default=20
+        Pictures per second.
+    seconds : float, default=4.0
+        Length of the movement.
+    hold : float, default=1.0
+        Seconds for which the last map, or each map of a dict, stays.
+    size : float, default=5.0
+        Side of the picture in inches, of 100 pixels each.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> X, y = digits.X[:200], digits.y[:200]
+    >>> maps = {"PCA": wk.quadratic.pca(X), "Laplacian": wk.quadratic.laplacian(X)}
+    >>> path = wk.animate(maps, "digits.gif", labels=y, fps=5, seconds=1, size=3)
+    >>> path.name
+    'digits.gif'
     """
     target = Path(path)
-    if fps < 1 or seconds <= 0 or hold < 0 or size <= 0:
-        raise InvalidParameterError(
-            f"fps, seconds and size must be positive and hold not negative; got {fps}, {seconds}, {size}, {hold}."
-        )
+    fps, seconds = integer("fps", fps, 1), positive("seconds", seconds)
+    hold, size = number("hold", hold, 0.0), positive("size", size)
     plt = require_matplotlib()
     writer = _writer(target.suffix.lower(), fps)
     names, maps = _maps(frames)
@@ -84,28 +117,27 @@ def _writer(suffix: str, fps: int) -> Any:
 
 
 def _maps(frames: Any) -> tuple[list[str], list[NDArray[np.float64]]]:
-    """Captions and maps: iterates by their number, given maps by their name."""
+    """Captions and maps: iterates by their number, those of a dict by their name."""
     if isinstance(frames, Mapping):
-        named = {str(name): np.asarray(_inner(Y), dtype=float) for name, Y in frames.items()}
-        maps = list(named.values())
+        maps = [np.asarray(as_map(Y, repr(name)).Y, dtype=float) for name, Y in frames.items()]
         _check(maps)
         for k in range(1, len(maps)):
             maps[k] = np.asarray(align(maps[k], maps[k - 1], scale=True))
-        return list(named), maps
-    kept = getattr(frames, "embedding_", frames)
-    if hasattr(kept, "history"):
-        kept = kept.frames
-        if kept is None:
-            raise InvalidInputError("This embedding has no frames. Make it with keep_frames=50, say.")
-    iteration = getattr(kept, "iteration", None)
-    maps = [np.asarray(Y, dtype=float) for Y in getattr(kept, "Y", kept)]
+        return [str(name) for name in frames], maps
+    kept = frames if isinstance(frames, Frames) else _kept(frames)
+    maps = [np.asarray(Y, dtype=float) for Y in (kept.Y if kept is not None else frames)]
     _check(maps)
-    return ([] if iteration is None else [f"iteration {i}" for i in iteration]), maps
+    return ([] if kept is None else [f"iteration {i}" for i in kept.iteration]), maps
 
 
-def _inner(Y: Any) -> Any:
-    found = getattr(Y, "embedding_", Y)
-    return getattr(found, "Y", found)
+def _kept(source: Any) -> Frames | None:
+    """The iterates of an estimator, an Embedding or a model file; None for maps themselves."""
+    if not (isinstance(source, Embedding | str | os.PathLike) or hasattr(source, "get_params")):
+        return None
+    embedding = as_map(source, "frames").embedding
+    if embedding is None or embedding.frames is None:
+        raise InvalidInputError("This map has no frames. Make it with keep_frames=50, say.")
+    return embedding.frames
 
 
 def _check(maps: list[NDArray[np.float64]]) -> None:

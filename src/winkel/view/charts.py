@@ -25,7 +25,7 @@ def plot_history(
     named = runs if isinstance(runs, Mapping) and "iteration" not in runs else {"": runs}
     lines = {}
     for name, run in named.items():
-        history = getattr(getattr(run, "embedding_", run), "history", run)
+        history = getattr(getattr(run, "result_", run), "history", run)
         for each in columns:
             if each not in history:
                 raise InvalidInputError(f"The history has no {each!r}; it has {', '.join(history)}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import tempfile
@@ -10,9 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..checks import integer
 from ..errors import InvalidParameterError
-from .html.content import build_parts
 from .html.page import page
+from .html.parts import build_parts
 
 
 def write_html(
@@ -36,23 +38,50 @@ def write_html(
 
     Parameters
     ----------
-    maps : an n × 2 or n × 3 array, an Embedding or other result with a `Y`, a fitted estimator, or a dict of these by name, all of the same rows.
-        Maps of as many dimensions are turned onto the first of them (`wk.align`). Coordinates are kept to 1/65535 of a
-        map's extent.
-    labels : one class a row, for colours and legend.
-    values : numbers to colour by, one a row, or a dict of such columns by name.
-    reliability : how far each place can be trusted, 0 to 1, one number a row for all maps, or a dict by map.
-    ids, text : a name and a text for each row; both are searched.
-    fields : data frame or dict of columns for the card of a row; they colour the map as well.
-    images : n × height × width (grey) or n × height × width × 3 pictures of the rows.
-    neighbors : the true neighbours of each row, a Graph or n × k row numbers, nearest first. By default those that a
-        map given as Embedding or estimator was made from; False leaves them out.
-    indicatrix : result of `wk.indicatrix` for the first map, or a dict by map: its reliability and its lists of false
-        and missing neighbours.
-    scores : Faithfulness or dict of numbers for the first map, or a dict of these by map.
-    frames : maps on the way, frames × n × 2 (or 3), for the first map, or a dict by map. By default those of an
-        Embedding that has them.
-    title : heading of the page.
+    path : path
+        The file to write.
+    maps : array of shape (n, 2) or (n, 3), fitted estimator, Embedding, path of a map or model file, or dict of these by name
+        The maps to show, all of the same rows. Maps of as many dimensions are turned onto the first of them (`wk.align`).
+        Coordinates are kept to 1/65535 of a map's extent.
+    labels : array of shape (n,) or None, default=None
+        One class per row, for colours and legend.
+    values : array of shape (n,), dict of such columns by name, or None, default=None
+        Numbers to colour by.
+    reliability : array of shape (n,), dict of such arrays by map, or None, default=None
+        How far each place can be trusted, from 0 to 1; one array serves all maps.
+    ids : array of shape (n,) or None, default=None
+        A name for each row, which is searched.
+    fields : data frame, dict of columns by name, or None, default=None
+        Columns for the card of a row, by which the map can be coloured as well.
+    images : array of shape (n, height, width) or (n, height, width, 3), or None, default=None
+        Pictures of the rows, grey or in colour.
+    text : array of shape (n,) or None, default=None
+        A text for each row, which is searched.
+    neighbors : Graph, array of shape (n, k), False or None, default=None
+        The true neighbours of each row, nearest first. None takes those that an estimator or Embedding was made from; False
+        omits them.
+    indicatrix : Indicatrix, dict of these by map, or None, default=None
+        Result of `wk.indicatrix` for the first map, or for several: reliability, and lists of false and missing neighbours.
+    scores : Faithfulness, dict of numbers, dict of these by map, or None, default=None
+        Scores of the first map, or of several, for the table of the page.
+    frames : array of shape (f, n, 2) or (f, n, 3), dict of these by map, or None, default=None
+        Maps on the way, of the first map or of several. None takes those that an estimator or Embedding kept.
+    title : str or None, default=None
+        Heading of the page.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> Y = wk.quadratic.pca(digits.X).to_textbook()
+    >>> path = wk.write_html("digits.html", {"PCA": Y}, labels=digits.y, images=digits.X.reshape(-1, 8, 8))
+    >>> path.name
+    'digits.html'
     """
     parts = build_parts(
         maps,
@@ -106,8 +135,25 @@ def explore(
 ) -> Any:
     """In a notebook a widget whose `selection` is what the person selects; elsewhere the path of a page just opened.
 
-    The parameters are those of `write_html`; `height` is that of the widget in pixels. The page is a file in a new
-    temporary folder, opened in the default browser.
+    The page is a file in a new temporary folder, opened in the default browser.
+
+    Parameters
+    ----------
+    {those of write_html}
+    height : int, default=640
+        Height of the widget in pixels.
+
+    Returns
+    -------
+    ExplorerWidget or Path
+        The widget, or the page.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> Y = wk.quadratic.pca(digits.X).to_textbook()
+    >>> page = wk.explore(Y, labels=digits.y)  # doctest: +SKIP
     """
     parts = build_parts(
         maps,
@@ -124,6 +170,7 @@ def explore(
         frames=frames,
         title=title,
     )
+    height = integer("height", height, 1)
     if _in_notebook():
         from .widget import ExplorerWidget  # needs an optional package
 
@@ -131,6 +178,15 @@ def explore(
     path = save_page(Path(tempfile.mkdtemp(prefix="winkel-")) / "map.html", title, parts)
     webbrowser.open(path.as_uri())
     return path
+
+
+def _page_parameters() -> str:
+    """The documentation of those parameters that `explore` shares with `write_html`."""
+    text = inspect.getdoc(write_html) or ""
+    return text[text.index("maps :") : text.index("\n\nReturns")]
+
+
+explore.__doc__ = (inspect.getdoc(explore) or "").replace("{those of write_html}", _page_parameters())
 
 
 def _in_notebook() -> bool:

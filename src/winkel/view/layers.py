@@ -93,9 +93,9 @@ def draw_labels(
     colors = np.array(PALETTE)[which % len(PALETTE)]
     for shape in range(-(-len(names) // len(PALETTE))):
         # One call for all classes of a shape in the order of the rows, so that no class hides another.
-        some = np.flatnonzero(which // len(PALETTE) == shape)
-        style = {"c": colors[some], "marker": MARKERS[shape], "alpha": alpha[some]}
-        groups.append((draw_points(ax, points[some], **style), some))
+        rows = np.flatnonzero(which // len(PALETTE) == shape)
+        style = {"c": colors[rows], "marker": MARKERS[shape], "alpha": alpha[rows]}
+        groups.append((draw_points(ax, points[rows], **style), rows))
     legend(ax, names)
     return groups
 
@@ -156,8 +156,8 @@ def draw_lines(ax: Any, points: FloatArray, edges: IntArray, **style: Any) -> No
     """Lines between pairs of points; of very many, every k-th."""
     from matplotlib.collections import LineCollection
 
-    some = edges[:: -(-len(edges) // _MOST_LINES) if len(edges) else 1]
-    ax.add_collection(LineCollection(list(points[some]), **style), autolim=False)
+    drawn = edges[:: -(-len(edges) // _MOST_LINES) if len(edges) else 1]
+    ax.add_collection(LineCollection(list(points[drawn]), **style), autolim=False)
 
 
 def draw_circles(ax: Any, points: FloatArray, radius: FloatArray) -> None:
@@ -183,18 +183,18 @@ def draw_circles(ax: Any, points: FloatArray, radius: FloatArray) -> None:
 def draw_ellipses(ax: Any, points: FloatArray, shapes: FloatArray, most: int) -> None:
     """Tissot's ellipses at `most` places spread over the map: what a small circle of the data becomes.
 
-    `shapes` holds a 2 × 2 matrix a point, whose singular vectors and values are the axes of the ellipse. All ellipses are
+    `shapes` holds a 2 × 2 matrix per point, whose singular vectors and values are the axes of the ellipse. All ellipses are
     scaled alike, so that a middling one nearly touches its neighbours; the largest are cut to four times that.
     """
     from matplotlib.collections import EllipseCollection
 
-    some = spread(points, most)
-    some = some[np.isfinite(shapes[some]).all(axis=(1, 2))]
-    if len(some) == 0:
+    rows = spread(points, most)
+    rows = rows[np.isfinite(shapes[rows]).all(axis=(1, 2))]
+    if len(rows) == 0:
         return
-    turn, length, _ = np.linalg.svd(shapes[some])
+    turn, length, _ = np.linalg.svd(shapes[rows])
     middle = float(np.median(length)) or 1.0
-    scale = 0.45 * _apart(points[some]) / middle
+    scale = 0.45 * _apart(points[rows]) / middle
     length = np.clip(length * scale, 0, 4 * middle * scale)
     ax.add_collection(
         EllipseCollection(
@@ -202,7 +202,7 @@ def draw_ellipses(ax: Any, points: FloatArray, shapes: FloatArray, most: int) ->
             2 * length[:, 1],
             np.degrees(np.arctan2(turn[:, 1, 0], turn[:, 0, 0])),
             units="xy",
-            offsets=points[some],
+            offsets=points[rows],
             offset_transform=ax.transData,
             facecolors="none",
             edgecolors="#222222",

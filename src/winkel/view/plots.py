@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import integer
 from ..errors import InvalidInputError, missing_extra
+from ..maps import as_map
 from ..typing import FloatArray, IntArray
 from .layers import (
     ALARM,
@@ -45,23 +47,54 @@ def plot(
     ax: Any = None,
     path: str | Path | None = None,
 ) -> Any:
-    """The matplotlib axes with a 2-D map drawn on it.
+    """The matplotlib axes with a map of two dimensions drawn on it.
 
     Parameters
     ----------
-    Y : n × 2 array, an Embedding or anything with such an attribute `Y`, or a fitted estimator.
-    labels : one class a row: colours (and shapes, beyond twelve classes), with a legend beside the map.
-    values : numbers to colour by, instead.
-    reliability : 0 to 1 for every row: the colour, or with labels how solid a point is.
-    variance : of every row's place, drawn as a disc of one standard deviation.
-    density : heat map of the number of points instead of dots; by default from 100 000 rows on, where no values are given.
-    edges : lines between neighbours: a Graph, an array of pairs, or True for the graph of an Embedding.
-    pairs : pairs of rows to point out, such as `problem.high_distortion_pairs(Y, 20)[0]`.
-    indicatrix : result of `winkel.indicatrix`, or a 2 × 2 matrix a row: ellipses that show into what the map turned small
-        circles of the data, at up to `n_ellipses` places.
-    ax, path : axes to draw on; file to write the picture to as well.
+    Y : array of shape (n, 2), fitted estimator, Embedding, or path of a map or model file
+        The map.
+    labels : array of shape (n,) or None, default=None
+        One class per row: colours (and shapes, beyond twelve classes), with a legend beside the map.
+    values : array of shape (n,) or None, default=None
+        Numbers to colour by, instead of labels.
+    reliability : array of shape (n,) or None, default=None
+        How far each point can be trusted, from 0 to 1: the colour, or with labels how solid a point is.
+    variance : array of shape (n,) or None, default=None
+        Variance of every row's place, drawn as a disc of one standard deviation.
+    density : bool or None, default=None
+        Whether to draw a heat map of the number of points instead of dots. None does so from 100 000 rows on, unless there
+        are values or reliabilities to show.
+    edges : Graph, array of shape (p, 2), True or None, default=None
+        Lines between neighbours: those of a graph, pairs of row numbers, or with True the graph that the map was made from.
+    pairs : array of shape (p, 2) or None, default=None
+        Pairs of rows to point out, such as `problem.high_distortion_pairs(Y, 20)[0]`.
+    indicatrix : Indicatrix, array of shape (n, 2, 2) or None, default=None
+        Result of `winkel.indicatrix`, or a matrix per row: ellipses that show what became of small circles of the data.
+    n_ellipses : int, default=400
+        Most ellipses to draw, spread evenly over the map.
+    title : str or None, default=None
+        Title above the map.
+    ax : matplotlib Axes or None, default=None
+        Axes to draw on; None makes a new figure.
+    path : path or None, default=None
+        File to write the picture to as well; its suffix says the format.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn on.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> Y = wk.quadratic.pca(digits.X).to_textbook()
+    >>> ax = wk.plot(Y, labels=digits.y, title="Digits by principal components", path="digits.png")
+    >>> ax.get_title()
+    'Digits by principal components'
     """
     plt = require_matplotlib()
+    Y = as_map(Y, "Y")  # a file is read once
     points = map_points(Y)
     named = None if labels is None else classes(column(labels, len(points), "labels"))
     if ax is None:
@@ -79,7 +112,8 @@ def plot(
         drawn = _pairs(pairs, len(points), "pairs")
         draw_lines(ax, points, drawn, colors=ALARM, linewidths=1.0, alpha=0.9, zorder=3)
     if indicatrix is not None:
-        draw_ellipses(ax, points, _shapes(indicatrix, len(points)), n_ellipses)
+        most = integer("n_ellipses", n_ellipses, 1)
+        draw_ellipses(ax, points, _shapes(indicatrix, len(points)), most)
     frame_map(ax, points)
     ax.set_title("" if title is None else title.replace("$", r"\$"))
     if path is not None:
@@ -90,7 +124,7 @@ def plot(
 def plot_maps(
     maps: Mapping[str, ArrayLike | Any], *, labels: ArrayLike | None = None, path: str | Path | None = None
 ) -> Any:
-    """The matplotlib figure with several maps of the same data side by side."""
+    """The matplotlib figure with several maps of the same data side by side, each in any form that `plot` takes."""
     plt = require_matplotlib()
     columns = min(3, len(maps))
     rows = -(-len(maps) // columns)
@@ -129,11 +163,11 @@ def require_matplotlib() -> Any:
     return plt
 
 
-def column(given: ArrayLike, n: int, name: str) -> NDArray[Any]:
-    """`given` as an array of n entries."""
-    array = np.asarray(given)
+def column(values: ArrayLike, n: int, name: str) -> NDArray[Any]:
+    """`values` as an array of n entries."""
+    array = np.asarray(values)
     if array.shape != (n,):
-        raise InvalidInputError(f"{name} must hold one entry a point, {n}; got shape {array.shape}.")
+        raise InvalidInputError(f"{name} must hold one value per row, {n} in all; got shape {array.shape}.")
     return array
 
 
@@ -174,10 +208,9 @@ def frame_map(ax: Any, points: FloatArray) -> None:
 
 
 def map_points(Y: Any) -> FloatArray:
-    """The places of a map to draw: an n × 2 array, an Embedding, or a fitted estimator."""
-    found = getattr(Y, "embedding_", Y)
-    points = np.asarray(getattr(found, "Y", found), dtype=float)
-    if points.ndim != 2 or points.shape[1] != 2:
+    """The places of a map to draw: an n × 2 array, a fitted estimator, an Embedding or a file."""
+    points = np.asarray(as_map(Y, "Y").Y, dtype=float)
+    if points.shape[1] != 2:
         raise InvalidInputError(f"a map to draw must have shape (n, 2); got {points.shape}.")
     if len(points) == 0 or not np.isfinite(points).all():
         raise InvalidInputError("a map to draw must have points, all of them finite.")
@@ -187,9 +220,11 @@ def map_points(Y: Any) -> FloatArray:
 def _edges(edges: Any, Y: Any) -> Any:
     """The pairs meant by a graph, by True, or by themselves."""
     if edges is True:
-        edges = getattr(getattr(Y, "embedding_", Y), "graph", None)
+        edges = getattr(as_map(Y, "Y").embedding, "graph", None)
         if edges is None:
-            raise InvalidInputError("edges=True draws the graph of an Embedding, and this map has none.")
+            raise InvalidInputError(
+                "edges=True draws the graph that an estimator or Embedding was made from, and this map has none."
+            )
     return getattr(edges, "edges", edges)
 
 
@@ -213,6 +248,6 @@ def _shapes(indicatrix: Any, n: int) -> FloatArray:
     shapes = np.asarray(indicatrix, dtype=float)
     if shapes.shape != (n, 2, 2):
         raise InvalidInputError(
-            f"indicatrix must hold a 2 × 2 matrix a point, shape ({n}, 2, 2); got {shapes.shape}."
+            f"indicatrix must hold a 2 × 2 matrix per point, shape ({n}, 2, 2); got {shapes.shape}."
         )
     return shapes

@@ -23,7 +23,8 @@ from html.parser import HTMLParser
 from importlib.resources import files
 from typing import Any
 
-from ..errors import InvalidInputError, InvalidParameterError, WinkelError, missing_extra
+from ..checks import integer
+from ..errors import InvalidInputError, WinkelError, missing_extra
 from .feed import Feed
 
 ADDRESS = "127.0.0.1"
@@ -92,9 +93,9 @@ class _PolicyFinder(HTMLParser):
     policy: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "meta" and (given.get("http-equiv") or "").lower() == "content-security-policy":
-            self.policy = self.policy or given.get("content")
+        attributes = dict(attrs)
+        if tag == "meta" and (attributes.get("http-equiv") or "").lower() == "content-security-policy":
+            self.policy = self.policy or attributes.get("content")
 
 
 def _own_policy(html: bytes) -> str:
@@ -175,8 +176,8 @@ class _Guard:
             return 405, "Only GET is allowed."
         if _is_foreign(headers, self._hosts):
             return 403, "Pages of other origins are not served."
-        given = scope["path"].split("/")[1].encode("utf-8", "surrogatepass")
-        if not secrets.compare_digest(given, self._token):
+        token = scope["path"].split("/")[1].encode("utf-8", "surrogatepass")
+        if not secrets.compare_digest(token, self._token):
             return 403, "The address does not hold the right token."
         return None
 
@@ -205,8 +206,7 @@ class LocalServer:
             import uvicorn
         except ImportError as error:
             raise missing_extra("uvicorn", "server", "The local server") from error
-        if not 0 <= port < 2**16:
-            raise InvalidParameterError(f"port must lie in [0, 65536), 0 for a free one; got {port}.")
+        port = integer("port", port, 0, 2**16 - 1)  # 0 for a free one
         self._site = site
         try:
             self._socket = socket.create_server((ADDRESS, port))

@@ -14,6 +14,7 @@ from PIL import Image
 
 import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError, MissingDependencyError
+from winkel.maps import Map, write_map
 from winkel.solvers import Frames
 from winkel.view import animation
 
@@ -42,6 +43,13 @@ def test_the_movement_goes_evenly_through_all_maps(frames):
     shown = animation._schedule(names, maps, fps=5, seconds=0.8, hold=0.4)
     scales = [float(Y[0, 0] / START[0, 0]) for _, Y in shown]
     np.testing.assert_allclose(scales, [1, 1.5, 2, 2.5, 3, 3, 3], rtol=1e-6)
+
+
+def test_maps_of_a_dict_come_in_every_form(tmp_path):
+    write_map(tmp_path / "map.csv", Map(MAPS[0]))
+    names, maps = animation._maps({"file": tmp_path / "map.csv", "list": MAPS[0].tolist()})
+    assert names == ["file", "list"]
+    np.testing.assert_allclose(maps[0], maps[1])
 
 
 def test_named_maps_turn_into_one_another():
@@ -84,12 +92,15 @@ def test_a_film_needs_ffmpeg(tmp_path):
     ("frames", "options", "error", "message"),
     [
         (MAPS, {"name": "map.avi"}, InvalidParameterError, r"end in \.gif or \.mp4; got '\.avi'"),
-        (MAPS, {"fps": 0}, InvalidParameterError, "fps, seconds and size must be positive"),
+        (MAPS, {"fps": 0}, InvalidParameterError, "fps must be a positive integer; got 0"),
+        (MAPS, {"seconds": 0}, InvalidParameterError, "seconds must be a positive number; got 0"),
+        (MAPS, {"hold": -1}, InvalidParameterError, "hold must be a number of at least 0; got -1"),
+        (MAPS, {"size": "big"}, InvalidParameterError, "size must be a positive number; got 'big'"),
         (MAPS[:1], {}, InvalidInputError, "two or more maps"),
         (np.zeros((3, 5, 3)), {}, InvalidInputError, r"each of shape \(n, 2\)"),
         ([START, START[:5]], {}, InvalidInputError, "of the same rows"),
         (np.full((2, 5, 2), np.nan), {}, InvalidInputError, "finite"),
-        (MAPS, {"labels": [1]}, InvalidInputError, "labels must hold one entry a point"),
+        (MAPS, {"labels": [1]}, InvalidInputError, "labels must hold one value per row"),
     ],
 )
 def test_what_cannot_move_is_refused(tmp_path, frames, options, error, message):
@@ -102,5 +113,7 @@ def test_what_cannot_move_is_refused(tmp_path, frames, options, error, message):
 def test_an_embedding_without_frames_says_how_to_keep_them(tmp_path):
     X = np.random.default_rng(0).normal(size=(40, 4))
     model = wk.MDE(n_neighbors=5, random_state=0).fit(X)
-    with pytest.raises(InvalidInputError, match="keep_frames"):
-        wk.animate(model, tmp_path / "map.gif")
+    model.save(tmp_path / "m.winkel")
+    for form in (model, model.result_, tmp_path / "m.winkel"):
+        with pytest.raises(InvalidInputError, match="keep_frames"):
+            wk.animate(form, tmp_path / "map.gif")

@@ -7,9 +7,10 @@ import pytest
 
 import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError
+from winkel.maps import Map, write_map
 from winkel.measures.score import Score
 from winkel.view.html.columns import category_codes
-from winkel.view.html.content import build_parts
+from winkel.view.html.parts import build_parts
 
 from .test_container import from_text, read
 
@@ -75,6 +76,19 @@ def test_further_maps_are_turned_onto_the_first():
     assert np.abs(arrays["map0"].astype(int) - arrays["map1"].astype(int)).max() <= 1
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".npz"])
+def test_a_map_file_is_a_map(tmp_path, suffix):
+    path = tmp_path / f"mine{suffix}"
+    write_map(path, Map(points()))
+    meta, arrays = main_of(path)
+    assert meta["maps"][0]["name"] == f"mine{suffix}"
+    np.testing.assert_array_equal(arrays["map0"], main_of(points())[1]["map0"])
+    assert [m["name"] for m in main_of({"one": str(path), "two": points(seed=1)})[0]["maps"]] == [
+        "one",
+        "two",
+    ]
+
+
 def test_results_with_a_Y_are_maps():
     X = points(d=4)
     found = wk.quadratic.pca(X, 2)
@@ -98,7 +112,7 @@ def test_an_estimator_brings_its_name_its_neighbours_and_its_frames():
     _, lists = read(parts["neighbors"])
     np.testing.assert_array_equal(rows_of(lists["neighbors"], arrays["order"]), mde.graph_.knn_indices)
     frames = read(parts["frames"])[0]["frames"][0]
-    assert frames["iterations"] == mde.embedding_.frames.iteration.tolist()
+    assert frames["iterations"] == mde.result_.frames.iteration.tolist()
     assert "neighbors" not in build_parts(mde, neighbors=False)
 
 
@@ -256,8 +270,8 @@ def test_the_same_input_gives_the_same_bytes(tmp_path):
         ({}, {}, "at least one map"),
         ({"a": points(), "b": points(5)}, {}, "the same rows; 'a' has 40, 'b' has 5"),
         (np.full((3, 2), np.nan), {}, "must be finite; row 0"),
-        (wk.MDE(), {}, "not fitted"),
-        (points(), {"labels": [1, 2]}, "labels must hold one entry a row, 40"),
+        (wk.TSM(), {}, "not fitted"),
+        (points(), {"labels": [1, 2]}, "labels must hold one value per row, 40"),
         (points(), {"values": ["x"] * N}, r"values\['value'\] must hold numbers"),
         (points(), {"reliability": np.full(N, 2.0)}, "between 0 and 1; got 2 to 2"),
         (points(), {"reliability": {"other": np.zeros(N)}}, "names the map 'other'; the maps are map"),

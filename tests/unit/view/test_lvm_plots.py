@@ -53,7 +53,7 @@ def test_uncertain_ones_are_circled(items, tmp_path):
 
 
 def test_misuse():
-    with pytest.raises(InvalidInputError, match="variance must hold one entry a point"):
+    with pytest.raises(InvalidInputError, match="variance must hold one value per row"):
         plot_variance(Y, VARIANCE[:5])
     with pytest.raises(InvalidInputError, match="positive"):
         plot_variance(Y, -VARIANCE)

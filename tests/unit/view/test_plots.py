@@ -13,6 +13,7 @@ from matplotlib.collections import EllipseCollection, LineCollection, PathCollec
 
 import winkel as wk
 from winkel.errors import InvalidInputError, MissingDependencyError
+from winkel.maps import Map, write_map
 from winkel.view import plot, plot_angles, plot_distortions, plot_history, plot_maps
 from winkel.view.layers import MOST_CLASSES, PALETTE, classes, spread
 
@@ -46,6 +47,12 @@ def test_points_lie_where_the_map_says(Y):
     assert ax.get_legend() is None
     assert ax.get_xlim()[0] < Y[:, 0].min()
     assert ax.get_xlim()[1] > Y[:, 0].max()
+
+
+def test_a_map_is_drawn_in_every_form(Y, tmp_path):
+    write_map(tmp_path / "map.csv", Map(Y))
+    for form in (Y.tolist(), Map(Y), tmp_path / "map.csv", str(tmp_path / "map.csv")):
+        np.testing.assert_array_equal(dots(plot(form))[0].get_offsets(), Y)
 
 
 def test_labels_get_colours_that_the_legend_names(Y):
@@ -125,11 +132,11 @@ def test_edges_and_pairs(Y):
 def test_an_embedding_draws_its_own_graph():
     X = np.random.default_rng(0).normal(size=(40, 4))
     model = wk.MDE(n_neighbors=5, random_state=0).fit(X)
-    ax = plot(model, edges=True, pairs=model.problem_.high_distortion_pairs(model.embedding_.Y, 5)[0])
+    ax = plot(model, edges=True, pairs=model.problem_.high_distortion_pairs(model.embedding_, 5)[0])
     counts = [len(item.get_segments()) for item in ax.collections if isinstance(item, LineCollection)]
     assert counts == [model.graph_.n_edges, 5]
     with pytest.raises(InvalidInputError, match="this map has none"):
-        plot(model.embedding_.Y, edges=True)
+        plot(model.embedding_, edges=True)
 
 
 def test_density_counts_every_point(Y):
@@ -180,10 +187,16 @@ def test_several_maps_share_one_legend(Y, tmp_path):
         (np.zeros((5, 3)), {}, r"shape \(n, 2\); got \(5, 3\)"),
         (np.zeros((0, 2)), {}, "must have points"),
         (np.array([[0, np.nan]]), {}, "finite"),
-        (np.zeros((5, 2)), {"labels": [1, 2]}, r"labels must hold one entry a point, 5; got shape \(2,\)"),
+        (
+            np.zeros((5, 2)),
+            {"labels": [1, 2]},
+            r"labels must hold one value per row, 5 in all; got shape \(2,\)",
+        ),
         (np.zeros((5, 2)), {"reliability": [1, 2]}, "reliability must hold"),
         (np.zeros((5, 2)), {"edges": [[0, 5]]}, "row numbers from 0 to 4; got 5"),
         (np.zeros((5, 2)), {"pairs": [[0.5, 1]]}, r"pairs must be pairs of row numbers"),
+        (np.zeros(5), {}, r"Y must be an array \(n, d\).*; got shape \(5,\)"),
+        (wk.TSM(2), {}, "Y is a TSM that is not fitted"),
         (np.zeros((5, 2)), {"indicatrix": np.zeros((5, 3))}, r"shape \(5, 2, 2\); got \(5, 3\)"),
     ],
 )
@@ -211,7 +224,7 @@ def test_the_history_of_runs(tmp_path):
     (line,) = plot_history(model).lines
     np.testing.assert_array_equal(line.get_ydata(), model.history_.objective)
     ax = plot_history(
-        {"a": model, "b": model.embedding_}, columns=("objective", "residual"), path=tmp_path / "h.png"
+        {"a": model, "b": model.result_}, columns=("objective", "residual"), path=tmp_path / "h.png"
     )
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
         "a objective",

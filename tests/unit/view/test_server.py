@@ -224,7 +224,7 @@ def test_a_port_in_use_is_named(site):
         port = taken.getsockname()[1]
         with pytest.raises(WinkelError, match=f"port {port} of 127.0.0.1 cannot be used"):
             LocalServer(site, port)
-    with pytest.raises(WinkelError, match=r"port must lie in .*; got 99999"):
+    with pytest.raises(WinkelError, match=r"port must be an integer in .*; got 99999"):
         LocalServer(site, 99999)
 
 

@@ -6,21 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ...errors import InvalidInputError
+from ..plots import column
 from .container import Part
 
 _MISSING = "(none)"
 MOST_CATEGORIES = 4096
-
-
-def check_column(given: ArrayLike, n: int, name: str) -> NDArray[Any]:
-    """The column as an array of n entries."""
-    array = np.asarray(given)
-    if array.ndim != 1 or len(array) != n:
-        raise InvalidInputError(f"{name} must hold one entry a row, {n} of them; got shape {array.shape}.")
-    return array
 
 
 def named_columns(fields: Any, n: int) -> dict[str, NDArray[Any]]:
@@ -34,7 +27,7 @@ def named_columns(fields: Any, n: int) -> dict[str, NDArray[Any]]:
         raise InvalidInputError(
             f"fields must be a data frame or a dict of columns; got a {type(fields).__name__}."
         )
-    return {str(name): check_column(fields[name], n, f"fields[{name!r}]") for name in names}
+    return {str(name): column(fields[name], n, f"fields[{name!r}]") for name in names}
 
 
 def add_column(
@@ -68,7 +61,7 @@ def add_numbers(
 def add_categories(
     part: Part, key: str, name: str, values: NDArray[Any], order: NDArray[np.intp]
 ) -> dict[str, Any]:
-    """A column of few different values, as their names in sorted order and a number a row."""
+    """A column of few different values, as their names in sorted order and one number per row."""
     names, codes = category_codes(values)
     small = np.uint8 if len(names) <= 256 else np.uint16 if len(names) <= 65536 else np.uint32
     part.add(key, codes.astype(small)[order], "planes")

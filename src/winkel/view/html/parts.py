@@ -12,13 +12,14 @@ from ... import __version__
 from ...errors import InvalidInputError
 from ...typing import FloatArray
 from ..layers import PALETTE
-from .columns import add_categories, add_column, add_numbers, add_texts, as_texts, check_column, named_columns
+from ..plots import column as check_column
+from .columns import add_categories, add_column, add_numbers, add_texts, as_texts, named_columns
 from .container import Part
-from .given import GivenMap, by_map, check_images, check_lists, check_maps, check_neighbors, check_scores
+from .inputs import PageMap, by_map, check_images, check_lists, check_maps, check_neighbors, check_scores
 
 _STEPS = 65535  # a coordinate is kept to 1/65535 of the map's extent
 _FRAME_STEPS = 4095  # one of a moving picture needs no more
-_FAR = 0.002  # share of points on each side that the first view may leave out,
+_OUTLYING = 0.002  # share of points on each side that the first view may leave out,
 _SMALL = 0.6  # if the others take no more than this of the extent;
 _ROOM = 0.1  # and the room it leaves around them
 
@@ -40,29 +41,29 @@ def build_parts(
     title: str | None = None,
 ) -> dict[str, bytes]:
     """The compressed parts of a page by name; "main" is there always, and names the others."""
-    given = check_maps(maps, frames)
-    n = given[0].n
-    boxes = [_box(m.Y) for m in given]
-    order = _storage_order(_quantised(given[0].Y, *boxes[0], _STEPS))
-    names = [m.name for m in given]
+    shown = check_maps(maps, frames)
+    n = shown[0].n
+    boxes = [_box(m.Y) for m in shown]
+    order = _storage_order(_quantised(shown[0].Y, *boxes[0], _STEPS))
+    names = [m.name for m in shown]
     per_map = by_map(indicatrix, names, "indicatrix")
     trust = per_map if reliability is None else by_map(reliability, names, "reliability", shared=True)
 
     main = Part({"version": __version__, "n": n, "title": title or "", "palette": PALETTE})
     main.add("order", order.astype(np.uint32), "planes")
-    main.meta["maps"] = [_add_map(main, index, m, boxes[index], order) for index, m in enumerate(given)]
+    main.meta["maps"] = [_add_map(main, index, m, boxes[index], order) for index, m in enumerate(shown)]
     if labels is not None:
         main.meta["labels"] = add_categories(
             main, "labels", "labels", check_column(labels, n, "labels"), order
         )
     main.meta["values"] = _add_values(main, values, n, order)
-    main.meta["reliability"] = _add_reliability(main, trust, given, order)
-    main.meta["scores"] = check_scores(scores, given)
+    main.meta["reliability"] = _add_reliability(main, trust, shown, order)
+    main.meta["scores"] = check_scores(scores, shown)
 
     later: dict[str, Callable[[], Part | None]] = {
         "rows": lambda: _rows_part(ids, text, fields, n, order),
-        "neighbors": lambda: _neighbors_part(check_neighbors(neighbors, given), per_map, given, order),
-        "frames": lambda: _frames_part(given, boxes, order),
+        "neighbors": lambda: _neighbors_part(check_neighbors(neighbors, shown), per_map, shown, order),
+        "frames": lambda: _frames_part(shown, boxes, order),
         "images": lambda: _images_part(images, n),
     }
     parts = {name: part for name, make in later.items() if (part := make()) is not None}
@@ -93,19 +94,19 @@ def _storage_order(cells: NDArray[np.uint16]) -> NDArray[np.intp]:
 
 
 def _add_map(
-    part: Part, index: int, given: GivenMap, box: tuple[FloatArray, float], order: NDArray[np.intp]
+    part: Part, index: int, shown: PageMap, box: tuple[FloatArray, float], order: NDArray[np.intp]
 ) -> dict[str, Any]:
     low, side = box
-    part.add(f"map{index}", _quantised(given.Y, low, side, _STEPS)[order].T, "delta")
-    at, extent = _first_view(given.Y)
+    part.add(f"map{index}", _quantised(shown.Y, low, side, _STEPS)[order].T, "delta")
+    at, extent = _first_view(shown.Y)
     view = {"low": ((at - low) / side).tolist(), "side": extent / side}  # in units of the box
-    return {"name": given.name, "array": f"map{index}", "low": low.tolist(), "side": side, "view": view}
+    return {"name": shown.name, "array": f"map{index}", "low": low.tolist(), "side": side, "view": view}
 
 
 def _first_view(Y: FloatArray) -> tuple[FloatArray, float]:
     """The box of nearly all points where a few far away would make the rest small, else the box of all."""
     low, side = _box(Y)
-    middle, extent = _box(np.quantile(Y, [_FAR, 1 - _FAR], axis=0))
+    middle, extent = _box(np.quantile(Y, [_OUTLYING, 1 - _OUTLYING], axis=0))
     if extent > _SMALL * side:
         return low, side
     return middle - _ROOM * extent, (1 + 2 * _ROOM) * extent
@@ -116,8 +117,8 @@ def _add_values(part: Part, values: Any, n: int, order: NDArray[np.intp]) -> lis
         return []
     named = values if isinstance(values, Mapping) else {"value": values}
     columns = []
-    for index, (name, given) in enumerate(named.items()):
-        column = check_column(given, n, f"values[{name!r}]")
+    for index, (name, numbers) in enumerate(named.items()):
+        column = check_column(numbers, n, f"values[{name!r}]")
         if column.dtype.kind not in "iufb":
             raise InvalidInputError(f"values[{name!r}] must hold numbers; got dtype {column.dtype}.")
         columns.append(add_numbers(part, f"value{index}", str(name), column.astype(np.float32), order))
@@ -125,19 +126,19 @@ def _add_values(part: Part, values: Any, n: int, order: NDArray[np.intp]) -> lis
 
 
 def _add_reliability(
-    part: Part, trust: Mapping[str, Any], maps: tuple[GivenMap, ...], order: NDArray[np.intp]
+    part: Part, trust: Mapping[str, Any], maps: tuple[PageMap, ...], order: NDArray[np.intp]
 ) -> list[str | None]:
     """The array of each map's reliability, 0 to 1 in steps of 1/255, or None."""
     names: list[str | None] = []
-    for index, given in enumerate(maps):
-        source = trust.get(given.name)
+    for index, shown in enumerate(maps):
+        source = trust.get(shown.name)
         if source is None:
             names.append(None)
             continue
         if index and source is trust.get(maps[0].name):
             names.append(names[0])
             continue
-        column = check_column(getattr(source, "reliability", source), given.n, "reliability").astype(float)
+        column = check_column(getattr(source, "reliability", source), shown.n, "reliability").astype(float)
         if not (np.isfinite(column).all() and column.min() >= 0 and column.max() <= 1):
             raise InvalidInputError(
                 f"reliability must lie between 0 and 1; got {column.min():g} to {column.max():g}. "
@@ -152,9 +153,9 @@ def _rows_part(ids: Any, text: Any, fields: Any, n: int, order: NDArray[np.intp]
     if ids is None and text is None and not columns:
         return None
     part = Part()
-    for key, given in (("ids", ids), ("text", text)):
-        if given is not None:
-            part.meta[key] = add_texts(part, key, key, as_texts(check_column(given, n, key)))
+    for key, texts in (("ids", ids), ("text", text)):
+        if texts is not None:
+            part.meta[key] = add_texts(part, key, key, as_texts(check_column(texts, n, key)))
     part.meta["fields"] = [
         add_column(part, f"field{index}", name, column, order)
         for index, (name, column) in enumerate(columns.items())
@@ -165,7 +166,7 @@ def _rows_part(ids: Any, text: Any, fields: Any, n: int, order: NDArray[np.intp]
 def _neighbors_part(
     lists: NDArray[np.int32] | None,
     per_map: Mapping[str, Any],
-    maps: tuple[GivenMap, ...],
+    maps: tuple[PageMap, ...],
     order: NDArray[np.intp],
 ) -> Part | None:
     """True neighbours, and the false and missing ones of a map where a measure has told them.
@@ -179,13 +180,13 @@ def _neighbors_part(
         stored = lists[order]
         difference = np.where(stored < 0, 0, place[stored] - np.arange(len(order))[:, None])
         part.meta["neighbors"] = part.add("neighbors", _zigzag(difference), "planes")
-    for index, given in enumerate(maps):
-        source = per_map.get(given.name)
+    for index, shown in enumerate(maps):
+        source = per_map.get(shown.name)
         kinds = ("false", "missing")
         if source is None or any(getattr(source, f"{kind}_neighbors", None) is None for kind in kinds):
             continue
         for kind in kinds:
-            rows = check_lists(getattr(source, f"{kind}_neighbors"), given.n, f"{kind}_neighbors")
+            rows = check_lists(getattr(source, f"{kind}_neighbors"), shown.n, f"{kind}_neighbors")
             rows = [rows[row] for row in order]
             lengths = np.array([len(row) for row in rows], dtype=np.uint32)
             ends = place[np.concatenate(rows)] if lengths.sum() else np.empty(0, dtype=np.int64)
@@ -201,20 +202,20 @@ def _zigzag(difference: NDArray[np.int64]) -> NDArray[np.uint32]:
 
 
 def _frames_part(
-    maps: tuple[GivenMap, ...], boxes: list[tuple[FloatArray, float]], order: NDArray[np.intp]
+    maps: tuple[PageMap, ...], boxes: list[tuple[FloatArray, float]], order: NDArray[np.intp]
 ) -> Part | None:
     part = Part({"frames": []})
-    for index, given in enumerate(maps):
-        if given.frames is None or given.iterations is None:
+    for index, shown in enumerate(maps):
+        if shown.frames is None or shown.iterations is None:
             continue
-        low, side = _box(given.frames.reshape(-1, given.frames.shape[2]))
-        cells = _quantised(given.frames, low, side, _FRAME_STEPS)[:, order].transpose(0, 2, 1)
+        low, side = _box(shown.frames.reshape(-1, shown.frames.shape[2]))
+        cells = _quantised(shown.frames, low, side, _FRAME_STEPS)[:, order].transpose(0, 2, 1)
         at, unit = boxes[index]
         part.meta["frames"].append(
             {
                 "map": index,
                 "array": part.add(f"frames{index}", cells, "time"),
-                "iterations": [int(i) for i in given.iterations],
+                "iterations": [int(i) for i in shown.iterations],
                 "shift": ((low - at) / unit).tolist(),  # in units of the map's own box
                 "scale": side / unit,
                 "steps": _FRAME_STEPS,

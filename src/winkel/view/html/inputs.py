@@ -1,17 +1,19 @@
-"""What a caller may give to the explorer, checked and in one form."""
+"""What a page is made of, checked and in one form: maps, neighbours, pictures and scores of rows."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...embedding import Embedding
 from ...errors import InvalidInputError, InvalidParameterError
 from ...graph import Graph
+from ...maps import as_map
 from ...measures.align import align
 from ...typing import FloatArray
 
@@ -19,8 +21,8 @@ _SHOWN_NEIGHBORS = 15  # of a graph without neighbour lists
 
 
 @dataclass(frozen=True)
-class GivenMap:
-    """One map, turned onto the first one, and what came with it."""
+class PageMap:
+    """One map of a page, turned onto the first one, and what came with it."""
 
     name: str
     Y: FloatArray
@@ -34,44 +36,45 @@ class GivenMap:
         return len(self.Y)
 
 
-def check_maps(maps: Any, frames: Any = None) -> tuple[GivenMap, ...]:
+def check_maps(maps: Any, frames: Any = None) -> tuple[PageMap, ...]:
     """The maps in order, all of the same rows; those of as many dimensions as an earlier one are turned onto it."""
     named = maps if isinstance(maps, Mapping) else {_name_of(maps): maps}
     if not named:
         raise InvalidInputError("maps must hold at least one map; got an empty dict.")
     frames_of = by_map(frames, [str(name) for name in named], "frames")
-    given: list[GivenMap] = []
-    for name, item in named.items():
-        embedding = _embedding_of(item)
-        Y = _coordinates(item if embedding is None else embedding.Y, str(name))
-        if given and len(Y) != given[0].n:
+    shown: list[PageMap] = []
+    for name, source in named.items():
+        found = as_map(source, repr(name))
+        Y = _coordinates(found.Y, str(name))
+        if shown and len(Y) != shown[0].n:
             raise InvalidInputError(
-                f"all maps must show the same rows; {given[0].name!r} has {given[0].n}, {name!r} has {len(Y)}."
+                f"all maps must show the same rows; {shown[0].name!r} has {shown[0].n}, {name!r} has {len(Y)}."
             )
-        target = next((other.Y for other in given if other.Y.shape == Y.shape), None)
+        target = next((other.Y for other in shown if other.Y.shape == Y.shape), None)
         turned = Y if target is None else align(Y, target, scale=True)
         kept = frames_of.get(str(name))
-        if kept is None and embedding is not None:
-            kept = embedding.frames
+        if kept is None and found.embedding is not None:
+            kept = found.embedding.frames
         steps, iterations = _check_frames(kept, Y, turned, str(name))
-        given.append(GivenMap(str(name), turned, getattr(embedding, "graph", None), steps, iterations))
-    return tuple(given)
+        graph = None if found.embedding is None else found.embedding.graph
+        shown.append(PageMap(str(name), turned, graph, steps, iterations))
+    return tuple(shown)
 
 
-def by_map(given: Any, names: list[str], what: str, shared: bool = False) -> dict[str, Any]:
-    """What was given for each map: a dict by the maps' names, or one thing for the first map, or for all if `shared`."""
-    if given is None:
+def by_map(content: Any, names: list[str], what: str, shared: bool = False) -> dict[str, Any]:
+    """The content of each map: from a dict by the maps' names, or one for the first map, or for all if `shared`."""
+    if content is None:
         return {}
-    if not isinstance(given, Mapping):
-        return dict.fromkeys(names if shared else names[:1], given)
-    unknown = [key for key in given if str(key) not in names]
+    if not isinstance(content, Mapping):
+        return dict.fromkeys(names if shared else names[:1], content)
+    unknown = [key for key in content if str(key) not in names]
     if unknown:
         raise InvalidInputError(f"{what} names the map {unknown[0]!r}; the maps are {', '.join(names)}.")
-    return {str(key): item for key, item in given.items()}
+    return {str(key): item for key, item in content.items()}
 
 
-def check_neighbors(neighbors: Any, maps: tuple[GivenMap, ...]) -> NDArray[np.int32] | None:
-    """True neighbours of every row, n × k, −1 for none: given, or those that the first map was made from."""
+def check_neighbors(neighbors: Any, maps: tuple[PageMap, ...]) -> NDArray[np.int32] | None:
+    """True neighbours of every row, n × k, −1 for none; by default those that the first map was made from."""
     if neighbors is False:
         return None
     if neighbors is None:
@@ -99,7 +102,7 @@ def check_neighbors(neighbors: Any, maps: tuple[GivenMap, ...]) -> NDArray[np.in
 def check_lists(lists: Any, n: int, name: str) -> list[NDArray[np.int64]]:
     """Row numbers for every row: a sequence of n arrays, or an n × k array with −1 for none."""
     if len(lists) != n:
-        raise InvalidInputError(f"{name} must hold one list a row, {n}; got {len(lists)}.")
+        raise InvalidInputError(f"{name} must hold one list per row, {n} in all; got {len(lists)}.")
     rows = [np.asarray(row, dtype=np.int64).ravel() for row in lists]
     rows = [row[row >= 0] for row in rows]
     if any(len(row) and row.max() >= n for row in rows):
@@ -125,8 +128,8 @@ def check_images(images: Any, n: int) -> NDArray[np.uint8] | None:
     return pictures.reshape(n, shape[1], shape[2], -1)
 
 
-def check_scores(scores: Any, maps: tuple[GivenMap, ...]) -> list[dict[str, Any]]:
-    """A row a measure with one value a map: of a Faithfulness or dict for the first map, or a dict of these by map."""
+def check_scores(scores: Any, maps: tuple[PageMap, ...]) -> list[dict[str, Any]]:
+    """One entry per measure with one value per map: of a Faithfulness or dict for the first map, or a dict of these by map."""
     if scores is None:
         return []
     names = [m.name for m in maps]
@@ -135,11 +138,11 @@ def check_scores(scores: Any, maps: tuple[GivenMap, ...]) -> list[dict[str, Any]
     )
     per_map = by_map(scores, names, "scores") if several else {names[0]: scores}
     rows: dict[str, dict[str, Any]] = {}
-    for map_name, given in per_map.items():
-        content = getattr(given, "scores", given)
+    for map_name, report in per_map.items():
+        content = getattr(report, "scores", report)
         if not isinstance(content, Mapping):
             raise InvalidInputError(
-                f"scores must be a Faithfulness, a dict of values, or a dict of these by map; got {type(given).__name__}."
+                f"scores must be a Faithfulness, a dict of values, or a dict of these by map; got {type(report).__name__}."
             )
         for measure, score in content.items():
             row = rows.setdefault(
@@ -156,19 +159,15 @@ def check_scores(scores: Any, maps: tuple[GivenMap, ...]) -> list[dict[str, Any]
     return list(rows.values())
 
 
-def _name_of(item: Any) -> str:
-    return type(item).__name__ if hasattr(item, "embedding_") else "map"
+def _name_of(source: Any) -> str:
+    """What a map that was not named is called: its file, its method, or "map"."""
+    if isinstance(source, str | os.PathLike):
+        return Path(source).name
+    return type(source).__name__ if hasattr(source, "embedding_") else "map"
 
 
-def _embedding_of(item: Any) -> Embedding | None:
-    found = getattr(item, "embedding_", item)
-    return found if isinstance(found, Embedding) else None
-
-
-def _coordinates(Y: Any, name: str) -> FloatArray:
-    if hasattr(Y, "get_params"):
-        raise InvalidInputError(f"{name!r} is a {type(Y).__name__} that is not fitted. Call its fit first.")
-    points = np.asarray(getattr(Y, "Y", Y), dtype=np.float64)  # also other results that have a Y
+def _coordinates(Y: FloatArray, name: str) -> FloatArray:
+    points = np.asarray(Y, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] not in (2, 3) or len(points) == 0:
         raise InvalidInputError(
             f"a map to show must have shape (n, 2) or (n, 3); {name!r} has {points.shape}."
@@ -204,13 +203,12 @@ def _check_frames(
 def _lists_of_edges(graph: Graph) -> NDArray[np.int32]:
     """The nearest neighbours of each node along the edges of a graph that has no neighbour lists."""
     rows, columns = graph.edges.T
-    far = graph.distances[rows, columns] if graph.has_distances else -graph.weights
+    length = graph.distances[rows, columns] if graph.has_distances else -graph.weights
     ends = np.concatenate([np.stack([rows, columns]), np.stack([columns, rows])], axis=1)
-    by_nearness = np.lexsort((np.tile(np.asarray(far).ravel(), 2), ends[0]))
-    ends = ends[:, by_nearness]
+    ends = ends[:, np.lexsort((np.tile(np.asarray(length).ravel(), 2), ends[0]))]
     first = np.searchsorted(ends[0], np.arange(graph.n))
     rank = np.arange(ends.shape[1]) - first[ends[0]]
     lists = np.full((graph.n, _SHOWN_NEIGHBORS), -1, dtype=np.int32)
-    near = rank < _SHOWN_NEIGHBORS
-    lists[ends[0, near], rank[near]] = ends[1, near]
+    kept = rank < _SHOWN_NEIGHBORS
+    lists[ends[0, kept], rank[kept]] = ends[1, kept]
     return lists
