@@ -8,7 +8,7 @@ cells = wk.datasets.load_covid_balf()
 later = np.arange(len(cells.X)) % 10 == 0
 mde = wk.MDE(random_state=0).fit(cells.X[~later])
 Y = np.empty((len(cells.X), 2), dtype=np.float32)
-Y[~later] = mde.embedding_.Y
+Y[~later] = mde.embedding_
 Y[later] = mde.transform(cells.X[later])
 index, _ = wk.graph.knn_query(Y[later], Y[~later], 10)
 votes = cells.y[~later][index]

@@ -6,12 +6,12 @@ import winkel as wk
 
 counties = wk.datasets.load_counties()
 mde = wk.MDE(random_state=0).fit(counties.X)
-index, _ = wk.graph.knn_query(mde.embedding_.Y, mde.embedding_.Y, 11)
+index, _ = wk.graph.knn_query(mde.embedding_, mde.embedding_, 11)
 guess = counties.y[index[:, 1:]].mean(axis=1)  # the first neighbour is the county itself
 correlation = np.corrcoef(guess, counties.y)[0, 1]
 print(f"vote share told by the 10 nearest counties on the map: correlation {correlation:.2f}")
 wk.plot(
-    mde.embedding_,
+    mde,
     values=counties.y,
     title="US counties, colour: vote share",
     path="out/examples/counties.png",

@@ -20,8 +20,8 @@ maps = {
 
 def kept(map):
     """Of each row, the share of its 15 nearest rows that are among the 15 nearest in the map."""
-    near = wk.graph.knn(map.embedding_.Y if isinstance(map, wk.MDE) else map, 15).knn_indices
-    return np.array([len(np.intersect1d(a, b)) / 15 for a, b in zip(truth, near)])
+    shown = wk.graph.knn(map.embedding_ if isinstance(map, wk.MDE) else map, 15).knn_indices
+    return np.array([len(np.intersect1d(a, b)) / 15 for a, b in zip(truth, shown)])
 
 
 reliability = {name: kept(map) for name, map in maps.items()}

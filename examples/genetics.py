@@ -3,7 +3,6 @@
 import numpy as np
 
 import winkel as wk
-from winkel.methods.recipes import principal_start
 from winkel.view.plots import plot_maps
 
 rng = np.random.default_rng(0)
@@ -33,8 +32,8 @@ def mde(X: np.ndarray) -> np.ndarray:
 
 
 maps = {
-    "PCA, clean": principal_start(clean, 2),
-    "PCA, with bad data": principal_start(corrupted, 2)[:n],
+    "PCA, clean": wk.quadratic.pca(clean).to_textbook(),
+    "PCA, with bad data": wk.quadratic.pca(corrupted).to_textbook()[:n],
     "MDE, clean": mde(clean),
     "MDE, with bad data": mde(corrupted)[:n],
 }

@@ -3,16 +3,15 @@
 import numpy as np
 
 import winkel as wk
-from winkel.methods.recipes import principal_start
 
 mnist = wk.datasets.load_mnist()
-X = principal_start(mnist.X.astype(np.float32), 50)
+X = wk.quadratic.pca(mnist.X, 50).to_textbook().astype(np.float32)
 mde = wk.MDE(random_state=0, verbose=True).fit(X)
-print(mde.embedding_, f"{mde.history_.seconds[-1]:.1f} s in the solver")
+print(mde.result_, f"{mde.history_.seconds[-1]:.1f} s in the solver")
 
-pairs, distortions = mde.problem_.high_distortion_pairs(mde.embedding_.Y, 2000)
+pairs, distortions = mde.problem_.high_distortion_pairs(mde.embedding_, 2000)
 similar = mde.graph_.adjacency[pairs[:, 0], pairs[:, 1]] > 0
 mixed = mnist.y[pairs[:, 0]] != mnist.y[pairs[:, 1]]
 print(f"of the 2 000 pairs of highest distortion {similar.mean():.0%} are neighbours torn apart;")
 print(f"{mixed[similar].mean():.0%} of those show two different digits")
-wk.plot(mde.embedding_, labels=mnist.y, title="MNIST by wk.MDE()", path="out/examples/images.png")
+wk.plot(mde, labels=mnist.y, title="MNIST by wk.MDE()", path="out/examples/images.png")

@@ -11,10 +11,10 @@ print(f"largest of {count} components: {network.n} authors, {network.n_edges} pa
 
 mde = wk.MDE(preserve="distances", max_distances=2_000_000, max_iter=200, random_state=0).fit(network)
 mean = mde.problem_.distortion.deviations.mean()
-print(f"paths of {mean:.2f} steps in the mean are drawn with an error of {mde.objective_:.2f}")
+print(f"paths of {mean:.2f} steps on average are drawn with an error of {mde.objective_:.2f}")
 degree = np.log10(network.degree)
 wk.plot(
-    mde.embedding_,
+    mde,
     values=degree,
     title="Co-authors, colour: log₁₀ of how many",
     path="out/examples/networks.png",

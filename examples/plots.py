@@ -17,8 +17,8 @@ digits = wk.datasets.load_digits()
 X, y = digits.X.astype(np.float32), digits.y
 mde = wk.MDE(random_state=0).fit(X)
 lvm = wk.LVM(random_state=0).fit(X)
-points = wk.indicatrix(X, mde.embedding_.Y)
-problem, Y = mde.problem_, mde.embedding_.Y
+points = wk.indicatrix(X, mde.embedding_)
+problem, Y = mde.problem_, mde.embedding_
 
 figure, axes = plt.subplots(3, 3, figsize=(16.5, 14), layout="constrained")
 wk.plot(mde, labels=y, title="classes", ax=axes[0, 0])
