@@ -1,20 +1,32 @@
-"""Graphs: who is near whom.
+"""Graphs: who is the neighbour of whom.
 
 `Graph` is the immutable result that the later stages read; everything else here makes one or reads one.
 
-    X ── knn ──┐                         ┌─ components, minimum_spanning_tree
-    edges      ├─> Graph ── C++ rows ──> ├─ neighborhood_graph (mutual reachability, LVM eqs 22–24)
-    matrices  ─┘                         ├─ shortest_paths, path_distances
-                                         └─ laplacian, spectral_embedding
+    X ── knn ──┐                         ┌─ structure: components, spanning tree, neighborhood_graph (LVM eqs 22–24)
+    edges      ├─> Graph ── C++ rows ──> ├─ paths: shortest_paths, path_distances
+    matrices  ─┘                         └─ laplacian, spectral_layout: spectral_embedding
+
+    graph.py  edges.py  origin.py             the Graph, checks of what it is made from, how it was made
+    knn.py ── metrics.py, search.py, precomputed.py      neighbours of rows, of distances, by a function
+
+A public function reads its parameters into a `Run`; what methods call takes one: `neighbor_graph` (knn), `nearest_rows`
+(knn_query), `robust_neighbors` (neighborhood_graph), `path_matrix` (shortest_paths), `sample_paths` (path_distances),
+`spectral_coordinates` (spectral_embedding).
 """
 
 from .graph import Graph
-from .knn import knn, knn_query, nearest_rows, neighbor_graph
+from .knn import knn, knn_query
+from .knn import nearest_rows as nearest_rows
+from .knn import neighbor_graph as neighbor_graph
 from .laplacian import laplacian
 from .origin import Origin, Recall
 from .paths import path_distances, shortest_paths
+from .paths import path_matrix as path_matrix
+from .paths import sample_paths as sample_paths
+from .spectral_layout import spectral_coordinates as spectral_coordinates
 from .spectral_layout import spectral_embedding
 from .structure import neighborhood_graph
+from .structure import robust_neighbors as robust_neighbors
 
 __all__ = [
     "Graph",
@@ -23,8 +35,6 @@ __all__ = [
     "knn",
     "knn_query",
     "laplacian",
-    "nearest_rows",
-    "neighbor_graph",
     "neighborhood_graph",
     "path_distances",
     "shortest_paths",

@@ -10,18 +10,27 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from ..checks import choice, integer
 from ..errors import InvalidInputError, InvalidParameterError
 from ..resources import resolve_n_jobs
-from ..typing import FloatArray
+from ..typing import FloatArray, IntArray
 
 Combine = Literal["error", "sum", "mean", "max", "min"]
 _COMBINE = ("error", "sum", "mean", "max", "min")
 MAX_NODES = 2**31 - 1
 MAX_EDGES = 2**30 - 1
+_LIST_FAULTS = {  # what the core finds wrong with neighbour lists
+    1: "an index is outside [0, n) (-1 marks a missing neighbour)",
+    2: "the row is listed as its own neighbour",
+    3: "distances are not in ascending order",
+    4: "missing neighbours must come last, with index -1 and distance inf",
+    5: "a distance is negative or not finite",
+    6: "a neighbour is listed twice",
+}
 
 
 class EdgeArrays(NamedTuple):
-    """Sorted unique pairs with their weights and, where given, distances."""
+    """Sorted unique pairs with their weights and, where there are any, distances."""
 
     edges: NDArray[np.int32]
     weights: FloatArray
@@ -33,15 +42,6 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
-
-
-def check_n(n: Any) -> int:
-    """The number of nodes as an int."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= MAX_NODES:
-        raise InvalidParameterError(
-            f"n, the number of nodes, must be an integer from 1 to {MAX_NODES}; got {n!r}."
-        )
-    return int(n)
 
 
 def _check_pairs(edges: ArrayLike, n: int | None) -> tuple[NDArray[np.int64], int]:
@@ -60,13 +60,13 @@ def _check_pairs(edges: ArrayLike, n: int | None) -> tuple[NDArray[np.int64], in
     if len(pairs) > MAX_EDGES:
         raise InvalidInputError(f"at most {MAX_EDGES} edges are supported; got {len(pairs)}.")
     if n is None and len(pairs) == 0:
-        raise InvalidParameterError("n, the number of nodes, must be given when there are no edges.")
+        raise InvalidParameterError("n, the number of nodes, is needed when there are no edges.")
     if len(pairs) and pairs.min() < 0:
         row = int(np.flatnonzero((pairs < 0).any(axis=1))[0])
         raise InvalidInputError(
             f"node numbers must not be negative; edge {row} is {tuple(pairs[row].tolist())}."
         )
-    size = check_n(int(pairs.max()) + 1 if n is None else n)
+    size = integer("n, the number of nodes,", int(pairs.max()) + 1 if n is None else n, 1, MAX_NODES)
     if len(pairs) and pairs.max() >= size:
         row = int(np.flatnonzero((pairs >= size).any(axis=1))[0])
         raise InvalidInputError(
@@ -127,7 +127,7 @@ def _require_equal(
         first = int(np.flatnonzero(low != high)[0])
         pair = tuple(edges[starts[first]].tolist())
         raise InvalidInputError(
-            f"the pair {pair} is given more than once with different {name}, {low[first]} and {high[first]}. "
+            f"the pair {pair} is there more than once with different {name}, {low[first]} and {high[first]}. "
             'Give each pair once, or say how to merge weights: combine="sum", "mean", "max" or "min" '
             "(of distances the smallest is then kept)."
         )
@@ -140,15 +140,12 @@ def canonical_edges(
     n: int | None,
     combine: Combine,
 ) -> tuple[EdgeArrays, int]:
-    """Sorted unique pairs i < j with weights (1 if not given) and distances, and the number of nodes."""
-    if combine not in _COMBINE:
-        raise InvalidParameterError(
-            f"combine must be one of {', '.join(map(repr, _COMBINE))}; got {combine!r}."
-        )
+    """Sorted unique pairs i < j with weights (1 unless said otherwise) and distances, and the number of nodes."""
+    choice("combine", combine, _COMBINE)
     pairs, size = _check_pairs(edges, n)
     p = len(pairs)
-    given = _check_values(weights, p, "weights", signed=True)
-    w = np.ones(p, np.float32) if given is None else given
+    w = _check_values(weights, p, "weights", signed=True)
+    w = np.ones(p, np.float32) if w is None else w
     d = _check_values(distances, p, "distances", signed=False)
     pairs = np.stack([pairs.min(axis=1), pairs.max(axis=1)], axis=1) if p else pairs
     key = pairs[:, 0] * size + pairs[:, 1]
@@ -162,7 +159,7 @@ def canonical_edges(
             _require_equal(pairs, starts, w, "weights")
             if d is not None:
                 _require_equal(pairs, starts, d, "distances")
-        # Without weights of their own, pairs given twice are one edge, unless asked to be counted.
+        # Without weights of their own, pairs that come twice are one edge, unless asked to be counted.
         w = _merge(w, starts, combine)
         d = None if d is None else _merge(d, starts, "min")
         pairs = pairs[starts]
@@ -188,8 +185,7 @@ def _check_symmetric(matrix: sp.coo_array) -> None:
 
 def edges_of_adjacency(adjacency: Any, entries: str) -> tuple[NDArray[np.int64], NDArray[Any], int]:
     """Pairs i < j, their entries, and the number of nodes of a symmetric matrix."""
-    if entries not in ("weights", "distances"):
-        raise InvalidParameterError(f'entries must be "weights" or "distances"; got {entries!r}.')
+    choice("entries", entries, ("weights", "distances"))
     if sp.issparse(adjacency):
         matrix = sp.coo_array(adjacency)
         matrix.sum_duplicates()
@@ -248,42 +244,49 @@ def edges_of_networkx(
     return pairs, weights, [data[distance] for _, _, data in listed], labels
 
 
-_FAULTS = {
-    1: "an index is outside [0, n) (-1 marks a missing neighbour)",
-    2: "the row is listed as its own neighbour",
-    3: "distances are not in ascending order",
-    4: "missing neighbours must come last, with index -1 and distance inf",
-    5: "a distance is negative or not finite",
-    6: "a neighbour is listed twice",
-}
-
-
 def check_neighbor_lists(
     indices: ArrayLike, distances: ArrayLike, copy: bool
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """The lists as int32 and float32 or float64, C-contiguous; their own memory if `copy`."""
-    idx, far = np.asarray(indices), np.asarray(distances)
-    if idx.ndim != 2 or idx.shape != far.shape or idx.shape[0] == 0:
+    index, length = np.asarray(indices), np.asarray(distances)
+    if index.ndim != 2 or index.shape != length.shape or index.shape[0] == 0:
         raise InvalidInputError(
             "neighbour indices and distances must have the same shape (n, k) with n at least 1; "
-            f"got {idx.shape} and {far.shape}."
+            f"got {index.shape} and {length.shape}."
         )
-    if not np.issubdtype(idx.dtype, np.integer):
-        raise InvalidInputError(f"neighbour indices must be integers; got dtype {idx.dtype}.")
-    if not np.issubdtype(far.dtype, np.number) or np.iscomplexobj(far):
-        raise InvalidInputError(f"neighbour distances must be real numbers; got dtype {far.dtype}.")
-    if idx.size and (idx.min() < -1 or idx.max() >= len(idx)):
+    if not np.issubdtype(index.dtype, np.integer):
+        raise InvalidInputError(f"neighbour indices must be integers; got dtype {index.dtype}.")
+    if not np.issubdtype(length.dtype, np.number) or np.iscomplexobj(length):
+        raise InvalidInputError(f"neighbour distances must be real numbers; got dtype {length.dtype}.")
+    if index.size and (index.min() < -1 or index.max() >= len(index)):
         raise InvalidInputError(
-            f"neighbour indices must lie in [0, {len(idx)}), or be -1 for a missing neighbour; "
-            f"got values from {idx.min()} to {idx.max()}."
+            f"neighbour indices must lie in [0, {len(index)}), or be -1 for a missing neighbour; "
+            f"got values from {index.min()} to {index.max()}."
         )
-    near = np.array(idx, dtype=np.int32, order="C") if copy else np.ascontiguousarray(idx, dtype=np.int32)
-    kind = np.float32 if far.dtype == np.float32 else np.float64
-    far = np.array(far, dtype=kind, order="C") if copy else np.ascontiguousarray(far, dtype=kind)
-    fault, row = _core.check_knn(near, far, resolve_n_jobs(None))
+    kind = np.float32 if length.dtype == np.float32 else np.float64
+    make = np.array if copy else np.asarray
+    index, length = make(index, dtype=np.int32, order="C"), make(length, dtype=kind, order="C")
+    fault, row = _core.check_knn(index, length, resolve_n_jobs(None))
     if fault:
         raise InvalidInputError(
-            f"neighbour lists are not valid at row {row}: {_FAULTS[fault]}; "
-            f"got indices {near[row, :8].tolist()}… and distances {far[row, :8].tolist()}…."
+            f"neighbour lists are not valid at row {row}: {_LIST_FAULTS[fault]}; "
+            f"got indices {index[row, :8].tolist()}… and distances {length[row, :8].tolist()}…."
         )
-    return near, far
+    return index, length
+
+
+def check_rows(rows: ArrayLike, n: int) -> IntArray:
+    """Different node numbers out of n, from those or from a mask."""
+    keep = np.asarray(rows)
+    if keep.dtype == bool:
+        if keep.shape != (n,):
+            raise InvalidInputError(f"a mask of rows must have shape ({n},); got {keep.shape}.")
+        keep = np.flatnonzero(keep)
+    if keep.ndim != 1 or len(keep) == 0 or not np.issubdtype(keep.dtype, np.integer):
+        raise InvalidInputError(
+            "rows must be a non-empty vector of node numbers or a Boolean mask; "
+            f"got dtype {keep.dtype}, shape {keep.shape}."
+        )
+    if keep.min() < 0 or keep.max() >= n or len(np.unique(keep)) < len(keep):
+        raise InvalidInputError(f"rows must be different node numbers in [0, {n}); got {keep[:8].tolist()}….")
+    return keep

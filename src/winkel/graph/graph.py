@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..errors import InvalidInputError, InvalidParameterError
 from ..resources import resolve_n_jobs
-from ..typing import FloatArray, IntArray
+from ..typing import FloatArray
 from .edges import (
     Combine,
     EdgeArrays,
     canonical_edges,
     check_neighbor_lists,
+    check_rows,
     edges_of_adjacency,
     edges_of_networkx,
     read_only,
@@ -33,9 +34,40 @@ class Graph:
     `knn_distances`; its edges join i and j when either lists the other, and their weight is the number of
     directions, 1 or 2.
 
-    Weights say how strongly two nodes are tied; distances say how far apart they are. Where no distances were
-    given every edge has length 1 and `has_distances` is False. All arrays are read-only; derived ones are
-    made when first used and kept.
+    Weights say how strongly two nodes are tied; distances say how long the edge between them is. Without distances
+    every edge has length 1 and `has_distances` is False. All arrays are read-only; derived ones are made when
+    first used and kept.
+
+    Attributes
+    ----------
+    n, n_edges : int
+        Number of nodes and of edges.
+    edges : ndarray of shape (n_edges, 2)
+        The edges as pairs i < j, in lexicographic order, each once.
+    weights, edge_distances : ndarray of shape (n_edges,)
+        Weight and length of each edge.
+    has_distances : bool
+        Whether the graph has distances of its own.
+    knn_indices, knn_distances : ndarray of shape (n, k) or None
+        The neighbour lists, nearest first, −1 and inf for a missing neighbour; None unless a neighbour graph.
+    adjacency, distances : scipy.sparse.csr_array of shape (n, n)
+        Symmetric matrices of weights and of edge lengths.
+    degree : ndarray of shape (n,)
+        Number of edges at each node.
+    origin : Origin
+        How the graph was made.
+    node_labels : tuple or None
+        Names of the nodes, where the graph was made from something that had them.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> graph = wk.Graph.from_edges([[0, 1], [2, 1], [3, 4]], weights=[1.0, 2.0, 1.0])
+    >>> graph
+    Graph(n=5, n_edges=3, from edges)
+    >>> n_parts, part = graph.components()
+    >>> n_parts, part.tolist()
+    (2, [0, 0, 0, 1, 1])
     """
 
     __slots__ = ("_cache", "_n", "_node_labels", "_origin", "_source")
@@ -61,8 +93,8 @@ class Graph:
     ) -> Graph:
         graph = object.__new__(cls)
         if isinstance(source, EdgeArrays):
-            far = None if source.distances is None else read_only(source.distances)
-            source = EdgeArrays(read_only(source.edges), read_only(source.weights), far)
+            lengths = None if source.distances is None else read_only(source.distances)
+            source = EdgeArrays(read_only(source.edges), read_only(source.weights), lengths)
         else:
             source = (read_only(source[0]), read_only(source[1]))
         values: dict[str, Any] = {
@@ -89,12 +121,23 @@ class Graph:
         combine: Combine = "error",
         origin: Origin | None = None,
     ) -> Graph:
-        """The graph of the given pairs of node numbers, in either order.
+        """The graph of pairs of node numbers, in either order.
 
-        A pair given twice, in either direction, is one edge if its weights and distances agree and an error
-        if they do not, unless `combine` says how to merge the weights ("sum", "mean", "max", "min"; of
-        distances the smallest is kept). Weights may be negative (1 if not given). `n` defaults to the largest
-        node number + 1.
+        Parameters
+        ----------
+        edges : array of int, shape (p, 2)
+            The pairs.
+        weights : array of shape (p,) or None, default=None
+            Their weights, which may be negative; None makes them 1.
+        distances : array of shape (p,) or None, default=None
+            Their lengths.
+        n : int or None, default=None
+            Number of nodes; None takes the largest node number + 1.
+        combine : {"error", "sum", "mean", "max", "min"}, default="error"
+            What to do with the weights of a pair that comes twice, in either direction. "error" makes one edge of it if
+            its weights and distances agree, and refuses it if they do not; otherwise the smallest distance is kept.
+        origin : Origin or None, default=None
+            How the graph was made.
         """
         arrays, size = canonical_edges(edges, weights, distances, n, combine)
         return cls._make(size, arrays, origin or Origin("edges"))
@@ -110,19 +153,31 @@ class Graph:
     ) -> Graph:
         """The neighbour graph of n × k lists, nearest first, without the row itself.
 
-        A row with fewer than k neighbours ends in index −1 and distance inf. An edge listed both ways has the
-        smaller of the two distances. `copy=False` keeps the arrays themselves if their types fit; they must
-        not be changed afterwards.
+        Parameters
+        ----------
+        indices, distances : array of shape (n, k)
+            The lists. A row with fewer than k neighbours ends in index −1 and distance inf. An edge listed both ways has
+            the smaller of the two distances.
+        origin : Origin or None, default=None
+            How the lists were made.
+        copy : bool, default=True
+            False keeps the arrays themselves if their types fit; they must not be changed afterwards.
         """
-        idx, far = check_neighbor_lists(indices, distances, copy)
-        return cls._make(len(idx), (idx, far), origin or Origin("knn", n_neighbors=idx.shape[1]))
+        lists = check_neighbor_lists(indices, distances, copy)
+        n, k = lists[0].shape
+        return cls._make(n, lists, origin or Origin("knn", n_neighbors=k))
 
     @classmethod
     def from_adjacency(cls, adjacency: Any, *, entries: str = "weights") -> Graph:
-        """The graph of a symmetric matrix, sparse or dense, whose nonzero entries are the edges.
+        """The graph of a symmetric matrix whose nonzero entries are the edges.
 
-        `entries` says what they are: "weights", or "distances" (then weights are 1, and zeros that a sparse
-        matrix stores are edges of length zero). The diagonal must be empty.
+        Parameters
+        ----------
+        adjacency : array or sparse matrix of shape (n, n)
+            The matrix, with an empty diagonal.
+        entries : {"weights", "distances"}, default="weights"
+            What its entries are. With "distances" weights are 1, and zeros that a sparse matrix stores are edges of
+            length zero.
         """
         pairs, values, n = edges_of_adjacency(adjacency, entries)
         weights, distances = (values, None) if entries == "weights" else (None, values)
@@ -139,8 +194,16 @@ class Graph:
     ) -> Graph:
         """The graph of an undirected networkx graph, its nodes numbered in their order there.
 
-        `weight` and `distance` name edge attributes; an edge without the weight attribute has weight 1, while
-        a distance must be there for all. The nodes' own names are kept in `node_labels`.
+        Parameters
+        ----------
+        graph : networkx.Graph
+            The graph. The names of its nodes are kept in `node_labels`.
+        weight : str or None, default="weight"
+            The edge attribute that holds weights; an edge without it has weight 1.
+        distance : str or None, default=None
+            The edge attribute that holds distances, which every edge must have.
+        combine : {"error", "sum", "mean", "max", "min"}, default="error"
+            What to do with parallel edges; see `from_edges`.
         """
         pairs, weights, distances, labels = edges_of_networkx(graph, weight, distance)
         arrays, n = canonical_edges(pairs, weights, distances, len(labels), combine)
@@ -157,10 +220,10 @@ class Graph:
     def _arrays(self) -> EdgeArrays:
         if isinstance(self._source, EdgeArrays):
             return self._source
-        idx, far = self._source
+        lists = self._source
 
         def symmetrized() -> EdgeArrays:
-            pairs, weights, lengths = _core.symmetrize_knn(idx, far, resolve_n_jobs(None))
+            pairs, weights, lengths = _core.symmetrize_knn(*lists, resolve_n_jobs(None))
             return EdgeArrays(read_only(pairs), read_only(weights), read_only(np.asarray(lengths)))
 
         arrays: EdgeArrays = self._cached("arrays", symmetrized)
@@ -188,15 +251,15 @@ class Graph:
 
     @property
     def has_distances(self) -> bool:
-        """Whether distances were given; if not, every edge has length 1."""
+        """Whether the graph has distances of its own; if not, every edge has length 1."""
         return self._arrays.distances is not None
 
     @property
     def edge_distances(self) -> FloatArray:
         """Length of each edge."""
-        far = self._arrays.distances
-        if far is not None:
-            return far
+        lengths = self._arrays.distances
+        if lengths is not None:
+            return lengths
         ones: FloatArray = self._cached("ones", lambda: read_only(np.ones(self.n_edges, np.float32)))
         return ones
 
@@ -271,41 +334,30 @@ class Graph:
         return tree
 
     def subgraph(self, rows: ArrayLike) -> Graph:
-        """The graph on some nodes (different node numbers, or a mask), numbered in the order given."""
-        keep = self._check_rows(rows)
+        """The graph on part of the nodes.
+
+        Parameters
+        ----------
+        rows : array of int or bool
+            Different node numbers, in the order in which they are numbered from 0; or a mask of all nodes.
+        """
+        keep = check_rows(rows, self.n)
         labels = None if self._node_labels is None else tuple(self._node_labels[i] for i in keep.tolist())
         place = np.full(self.n, -1, np.int32)
         place[keep] = np.arange(len(keep), dtype=np.int32)
         if isinstance(self._source, EdgeArrays):
             ends = place[self.edges]
             inside = (ends >= 0).all(axis=1)
-            far = None if self._source.distances is None else self._source.distances[inside]
-            arrays, n = canonical_edges(ends[inside], self.weights[inside], far, len(keep), "error")
+            lengths = None if self._source.distances is None else self._source.distances[inside]
+            arrays, n = canonical_edges(ends[inside], self.weights[inside], lengths, len(keep), "error")
             return self._make(n, arrays, self._origin, labels)
-        idx, far = self._source[0][keep], self._source[1][keep].copy()
+        indices, distances = self._source[0][keep], self._source[1][keep].copy()
         # An extra place takes the lookups of missing neighbours.
-        idx = np.append(place, np.int32(-1))[idx]
-        far[idx < 0] = np.inf
-        order = np.argsort(idx < 0, axis=1, kind="stable")
-        lists = (np.take_along_axis(idx, order, axis=1), np.take_along_axis(far, order, axis=1))
+        indices = np.append(place, np.int32(-1))[indices]
+        distances[indices < 0] = np.inf
+        order = np.argsort(indices < 0, axis=1, kind="stable")
+        lists = (np.take_along_axis(indices, order, axis=1), np.take_along_axis(distances, order, axis=1))
         return self._make(len(keep), lists, self._origin, labels)
-
-    def _check_rows(self, rows: ArrayLike) -> IntArray:
-        keep = np.asarray(rows)
-        if keep.dtype == bool:
-            if keep.shape != (self.n,):
-                raise InvalidInputError(f"a mask of rows must have shape ({self.n},); got {keep.shape}.")
-            keep = np.flatnonzero(keep)
-        if keep.ndim != 1 or len(keep) == 0 or not np.issubdtype(keep.dtype, np.integer):
-            raise InvalidInputError(
-                "rows must be a non-empty vector of node numbers or a Boolean mask; "
-                f"got dtype {keep.dtype}, shape {keep.shape}."
-            )
-        if keep.min() < 0 or keep.max() >= self.n or len(np.unique(keep)) < len(keep):
-            raise InvalidInputError(
-                f"rows must be different node numbers in [0, {self.n}); got {keep[:8].tolist()}…."
-            )
-        return keep
 
     # -------------------------------------------------------------------------------- saving
 
@@ -330,8 +382,10 @@ class Graph:
             if "knn_indices" in arrays:
                 graph = cls.from_knn(arrays["knn_indices"], arrays["knn_distances"], origin)
             else:
-                far = arrays.get("distances")
-                graph = cls.from_edges(arrays["edges"], arrays["weights"], far, n=meta["n"], origin=origin)
+                lengths = arrays.get("distances")
+                graph = cls.from_edges(
+                    arrays["edges"], arrays["weights"], lengths, n=meta["n"], origin=origin
+                )
         except (KeyError, TypeError) as error:
             raise InvalidInputError(f"these arrays do not describe a graph: {error}.") from error
         if graph.n != meta["n"] or (labels is not None and len(labels) != graph.n):

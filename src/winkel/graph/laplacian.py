@@ -23,8 +23,19 @@ import scipy.sparse.linalg as spla
 from numpy.typing import NDArray
 
 from .. import _core
+from ..checks import flag
 from ..errors import InvalidInputError, missing_extra
 from .graph import Graph
+
+Matrix = NDArray[np.float64]
+
+SOLVERS = ("auto", "dense", "chebyshev", "amg", "lanczos")
+_DENSE_BELOW = 400
+_LANES = 8  # the compiled product works on this many columns at once
+_SPARE = 5  # vectors beyond those wanted: the gap to the first one left out sets the speed
+_GAIN = 1e6  # amplification of one filter: more would make the block's columns dependent
+_AUTO_PRODUCTS = 200  # after so many products with a block, multigrid is the better bet
+_EPS = float(np.finfo(np.float64).eps)
 
 
 def require_nonnegative_weights(graph: Graph, purpose: str) -> None:
@@ -56,25 +67,34 @@ def laplacian_parts(graph: Graph, normalized: bool) -> tuple[sp.csr_array, NDArr
 
 
 def laplacian(graph: Graph, normalized: bool = False) -> sp.csr_array:
-    """The Laplacian D − W of the graph's weights, or I − D^(−1/2) W D^(−1/2), as a symmetric CSR matrix.
+    """The Laplacian D − W of the graph's weights, or I − D^(−1/2) W D^(−1/2).
 
-    Weights must not be negative. A node without edges has an empty row in both.
+    Parameters
+    ----------
+    graph : Graph
+        The graph, without negative weights.
+    normalized : bool, default=False
+        Whether to take the second form.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of shape (n, n)
+        Symmetric, in double precision; a node without edges has an empty row in both forms.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> path = wk.Graph.from_edges([[0, 1], [1, 2]])
+    >>> wk.graph.laplacian(path).toarray()
+    array([[ 1., -1.,  0.],
+           [-1.,  2., -1.],
+           [ 0., -1.,  1.]])
     """
+    normalized = flag("normalized", normalized)
     require_nonnegative_weights(graph, "the Laplacian")
     weights, degree = laplacian_parts(graph, normalized)
     diagonal = (degree > 0).astype(np.float64) if normalized else degree
     return sp.csr_array(sp.diags_array(diagonal) - weights)
-
-
-Matrix = NDArray[np.float64]
-
-SOLVERS = ("auto", "dense", "chebyshev", "amg", "lanczos")
-_DENSE_BELOW = 400
-_LANES = 8  # the compiled product works on this many columns at once
-_SPARE = 5  # vectors beyond those wanted: the gap to the first one left out sets the speed
-_GAIN = 1e6  # amplification of one filter: more would make the block's columns dependent
-_AUTO_PRODUCTS = 200  # after so many products with a block, multigrid is the better bet
-_EPS = float(np.finfo(np.float64).eps)
 
 
 def _aligned(shape: tuple[int, ...]) -> Matrix:
@@ -195,7 +215,7 @@ def seeded_global_state(seed: int) -> Iterator[None]:
 
 
 def _amg(problem: Laplacian, block: Matrix, wanted: int, tol: float, max_iter: int, seed: int) -> EigenPairs:
-    """LOBPCG preconditioned by smoothed aggregation, from the given block."""
+    """LOBPCG preconditioned by smoothed aggregation, from `block`."""
     try:
         import pyamg
     except ImportError:

@@ -68,7 +68,7 @@ class MetricRule:
     to_search: Callable[[FloatArray], FloatArray]
     rounding: Rounding
     shift: bool = False  # may the data be moved,
-    scale: bool = False  # and stretched, without changing who is near
+    scale: bool = False  # and stretched, without changing who is whose neighbour
     sparse: bool = False
 
 
@@ -159,7 +159,7 @@ class Preparation:
             part[:] = (block - (0 if self.offset is None else self.offset)) * np.float64(self.factor)
 
     def norms(self, P: Float32) -> Float32:
-        """Squared norm of every prepared row (jaccard: size of its set), as near as float32 can say."""
+        """Squared norm of every prepared row (jaccard: size of its set), as close as float32 can say."""
         norm = np.zeros(len(P), dtype=np.float32)
         if self.metric != "hamming":
             for first, block in row_blocks(P):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,17 @@ from ..errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Recall:
-    """Share of true neighbours that a search found, estimated on some rows, with its interval."""
+    """The share of true neighbours that a search found, measured on sampled rows.
+
+    Attributes
+    ----------
+    value : float
+        The share among the sampled rows.
+    low, high : float
+        Its 95 % interval.
+    n_rows : int
+        How many rows were sampled.
+    """
 
     value: float
     low: float
@@ -23,7 +33,25 @@ class Recall:
 
 @dataclass(frozen=True)
 class Origin:
-    """How a graph was made and, for a neighbour graph, what was asked for and what was reached."""
+    """How a graph was made and, for a neighbour graph, what was asked for and what was reached.
+
+    Attributes
+    ----------
+    method : str
+        "exact", "approximate" or "lists" for neighbour graphs; else "edges", "adjacency", "networkx", "spanning tree".
+    metric : str or None
+        The metric by which neighbours were found.
+    n_neighbors : int or None
+        The length of the neighbour lists.
+    seed : int or None
+        The seed of an approximate search.
+    recall : Recall or None
+        The measured recall of an approximate search.
+    seconds : float or None
+        How long the search took.
+    note : str
+        What was done to the graph afterwards.
+    """
 
     method: str
     metric: str | None = None
@@ -32,6 +60,10 @@ class Origin:
     recall: Recall | None = None
     seconds: float | None = None
     note: str = ""
+
+    def completed(self, n_neighbors: int, seconds: float) -> Origin:
+        """The origin of a search that has come to its end."""
+        return replace(self, n_neighbors=n_neighbors, seconds=seconds)
 
     def to_meta(self) -> dict[str, Any]:
         """A dictionary of plain values, from which `from_meta` makes an equal object."""
@@ -42,6 +74,20 @@ class Origin:
         """The Origin that `to_meta` described."""
         recall = meta.get("recall")
         return cls(**{**meta, "recall": None if recall is None else Recall(**recall)})
+
+
+def labels_to_meta(labels: tuple[Hashable, ...] | None) -> list[Any] | None:
+    """Names of nodes as nested lists of text and numbers."""
+    return None if labels is None else [_plain(label) for label in labels]
+
+
+def labels_from_meta(meta: list[Any] | None) -> tuple[Hashable, ...] | None:
+    """The names that `labels_to_meta` wrote; lists become tuples again."""
+
+    def read(value: Any) -> Hashable:
+        return tuple(map(read, value)) if isinstance(value, list) else value
+
+    return None if meta is None else tuple(map(read, meta))
 
 
 def _plain(label: Hashable) -> Any:
@@ -55,17 +101,3 @@ def _plain(label: Hashable) -> Any:
         "only node labels made of text, numbers and tuples of them can be saved; "
         f"got {label!r} of type {type(label).__name__}. Relabel the nodes before making the graph."
     )
-
-
-def labels_to_meta(labels: tuple[Hashable, ...] | None) -> list[Any] | None:
-    """Labels as nested lists of text and numbers."""
-    return None if labels is None else [_plain(label) for label in labels]
-
-
-def labels_from_meta(meta: list[Any] | None) -> tuple[Hashable, ...] | None:
-    """The labels that `labels_to_meta` wrote; lists become tuples again."""
-
-    def read(value: Any) -> Hashable:
-        return tuple(map(read, value)) if isinstance(value, list) else value
-
-    return None if meta is None else tuple(map(read, meta))

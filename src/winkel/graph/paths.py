@@ -1,4 +1,7 @@
-"""Lengths of shortest paths: all, from chosen nodes, or a sample of pairs."""
+"""Lengths of shortest paths: all, from chosen nodes, or a sample of pairs.
+
+`path_matrix` and `sample_paths` are `shortest_paths` and `path_distances` within a run.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from ..errors import InvalidInputError, InvalidParameterError
-from ..resources import check_memory, parse_memory, resolve_n_jobs, resolve_seed
+from ..checks import integer, number, optional
+from ..errors import InvalidInputError
+from ..run import Run
 from ..typing import FloatArray, RandomState
 from .graph import Graph
 
@@ -21,23 +25,6 @@ _PAIR_BYTES = 48  # a pair and its length, held twice while sorted, and the orde
 _SOURCE_STREAM, _THIN_STREAM = 2**63, 2**63 + 1  # streams below are those of the nodes
 
 
-def _roads(graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    indptr, indices, edge = graph._rows
-    if not graph.has_distances:
-        return indptr, indices, np.empty(0)
-    return indptr, indices, graph.edge_distances[edge].astype(np.float64)
-
-
-def _check_limit(limit: float | None) -> float:
-    if limit is None:
-        return math.inf
-    if isinstance(limit, bool) or not isinstance(limit, int | float | np.number) or not limit > 0:
-        raise InvalidParameterError(
-            f"limit, the longest path wanted, must be a positive number; got {limit!r}."
-        )
-    return float(limit)
-
-
 def shortest_paths(
     graph: Graph,
     sources: ArrayLike | None = None,
@@ -46,11 +33,40 @@ def shortest_paths(
     n_jobs: int | None = None,
     max_memory: int | float | str | None = None,
 ) -> FloatArray:
-    """Lengths of the shortest paths from each source (all nodes if None) to every node, len(sources) × n.
+    """The lengths of the shortest paths from each source to every node.
 
-    Infinite where there is no path, or none of length at most `limit`. Lengths are the graph's distances, or
-    the number of edges if it has none; the result has their precision.
+    Parameters
+    ----------
+    graph : Graph
+        The graph. Lengths are its distances, or the number of edges if it has none.
+    sources : array of int or None, default=None
+        Nodes to start from; None starts from all.
+    limit : float or None, default=None
+        Longest path wanted.
+    n_jobs : int or None, default=None
+        Number of threads; None or -1 uses every core this process may use.
+    max_memory : int, str or None, default=None
+        Bytes, or text such as "4GB", that the result may take.
+
+    Returns
+    -------
+    ndarray of shape (n_sources, n)
+        Infinite where there is no path, or none of length at most `limit`; in the precision of the graph's distances.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> road = wk.Graph.from_edges([[0, 1], [1, 2], [2, 3]], distances=[1.0, 2.0, 4.0])
+    >>> wk.graph.shortest_paths(road, [0], limit=5)
+    array([[ 0.,  1.,  3., inf]])
     """
+    return path_matrix(graph, Run.of(random_state=0, n_jobs=n_jobs, max_memory=max_memory), sources, limit)
+
+
+def path_matrix(
+    graph: Graph, run: Run, sources: ArrayLike | None = None, limit: float | None = None
+) -> FloatArray:
+    """`shortest_paths` within a run."""
     chosen = np.arange(graph.n) if sources is None else np.asarray(sources)
     if chosen.ndim != 1 or not np.issubdtype(chosen.dtype, np.integer):
         raise InvalidInputError(
@@ -60,64 +76,16 @@ def shortest_paths(
         raise InvalidInputError(
             f"sources must lie in [0, {graph.n}); got values from {chosen.min()} to {chosen.max()}."
         )
+    longest = _longest(limit)
     dtype = graph.edge_distances.dtype
-    check_memory(
+    run.check_memory(
         len(chosen) * graph.n * dtype.itemsize,
-        parse_memory(max_memory),
         f"the matrix of path lengths from {len(chosen)} nodes to {graph.n}",
         "Give fewer sources, or sample pairs with path_distances(graph, max_pairs=...).",
     )
     out = np.empty((len(chosen), graph.n), dtype)
-    jobs, far = resolve_n_jobs(n_jobs), _check_limit(limit)
-    _core.path_matrix(*_roads(graph), chosen.astype(np.int32), far, jobs, out)
+    _core.path_matrix(*_roads(graph), chosen.astype(np.int32), longest, run.n_jobs, out)
     return out
-
-
-def _check_sample(fraction: float | None, max_pairs: int | None) -> tuple[float, float]:
-    """The share and the largest number of pairs asked for; 1 and infinity if nothing was said."""
-    share, most = 1.0 if fraction is None else fraction, math.inf if max_pairs is None else max_pairs
-    if isinstance(share, bool) or not isinstance(share, int | float | np.number) or not 0 < share <= 1:
-        raise InvalidParameterError(f"fraction of pairs must lie in (0, 1]; got {fraction!r}.")
-    if isinstance(most, bool) or not isinstance(most, int | float | np.number) or not most >= 1:
-        raise InvalidParameterError(f"max_pairs must be a number of pairs, at least 1; got {max_pairs!r}.")
-    return float(share), float(most)
-
-
-def _random_nodes(n: int, m: int, seed: int) -> NDArray[np.int32]:
-    order = np.argsort(_core.random_bits(seed, _SOURCE_STREAM, 0, n), kind="stable")
-    return np.sort(order[:m]).astype(np.int32)
-
-
-def _count_joined(graph: Graph, far: float, seed: int, n_jobs: int) -> float:
-    """Number of pairs with a path: exact without a limit, otherwise estimated from a few searches."""
-    if far == math.inf:
-        sizes = np.bincount(graph.components()[1]).astype(float)
-        return float((sizes * (sizes - 1) / 2).sum())
-    few = _random_nodes(graph.n, min(graph.n, _PILOT_SOURCES), seed)
-    met = _core.path_pairs(*_roads(graph), few, far, 1.0, seed, n_jobs)[1]
-    return len(met) / _covered(graph.n, len(few)) if graph.n > 1 else 0.0
-
-
-def _covered(n: int, m: int) -> float:
-    """Share of all pairs of n nodes that have an end among m of them."""
-    return m * (2 * n - m - 1) / (n * (n - 1)) if n > 1 else 1.0
-
-
-def _choose_sources(graph: Graph, part: float, n_sources: int | None, seed: int) -> NDArray[np.int32]:
-    """Nodes to search from when `part` of all paths is wanted."""
-    n = graph.n
-    if n_sources is None:
-        # A sample in which every node is a source is uniform. With few sources the other nodes have pairs with
-        # those alone, which shows in a map; so that is done only where searching from all would take too long.
-        affordable = int(_MOST_WORK / (n + 2 * graph.n_edges))
-        m = n if part >= 1 else min(n, max(_LEAST_SOURCES, math.ceil(part * n), affordable))
-    elif (
-        isinstance(n_sources, bool) or not isinstance(n_sources, int | np.integer) or not 1 <= n_sources <= n
-    ):
-        raise InvalidParameterError(f"n_sources must be an integer from 1 to n={n}; got {n_sources!r}.")
-    else:
-        m = int(n_sources)
-    return _random_nodes(n, m, seed)
 
 
 def path_distances(
@@ -131,34 +99,125 @@ def path_distances(
     n_jobs: int | None = None,
     max_memory: int | float | str | None = None,
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """Pairs i < j joined by a path of length at most `limit`, in lexicographic order, and the paths' lengths.
+    """The pairs that a path joins, all of them or a random sample, and the paths' lengths.
 
-    All of them, or a random sample: about `fraction` of them, and never more than `max_pairs`. A sample is
-    drawn from the paths that start at `n_sources` random nodes, since searching is what takes time: by
-    default from all nodes, or as many as about 10¹⁰ steps of search allow. Pairs without a path are left
-    out. No n × n array is made.
+    A sample is drawn from the paths that start at `n_sources` random nodes, since searching is what takes time. No n × n
+    array is made.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph. Lengths are its distances, or the number of edges if it has none.
+    fraction : float or None, default=None
+        About this share of the pairs, in (0, 1]; None takes all.
+    max_pairs : int or None, default=None
+        Never more pairs than this.
+    limit : float or None, default=None
+        Longest path wanted.
+    n_sources : int or None, default=None
+        Number of nodes to start from; None starts from all, or from as many as about 10¹⁰ steps of search allow.
+    random_state : int, numpy Generator or None, default=None
+        The seed of the sample. The same seed gives the same bytes for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads; None or -1 uses every core this process may use.
+    max_memory : int, str or None, default=None
+        Bytes, or text such as "4GB", that the list may take.
+
+    Returns
+    -------
+    pairs : ndarray of shape (p, 2)
+        Pairs i < j that are joined by a path of length at most `limit`, in lexicographic order.
+    lengths : ndarray of shape (p,)
+        Lengths of the paths.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> road = wk.Graph.from_edges([[0, 1], [1, 2], [2, 3]], distances=[1.0, 2.0, 4.0])
+    >>> pairs, lengths = wk.graph.path_distances(road, limit=6)
+    >>> pairs.tolist(), lengths.tolist()
+    ([[0, 1], [0, 2], [1, 2], [1, 3], [2, 3]], [1.0, 3.0, 2.0, 6.0, 4.0])
     """
-    seed, jobs, far = resolve_seed(random_state), resolve_n_jobs(n_jobs), _check_limit(limit)
-    part, most = _check_sample(fraction, max_pairs)
+    run = Run.of(random_state=random_state, n_jobs=n_jobs, max_memory=max_memory)
+    return sample_paths(graph, run, fraction=fraction, max_pairs=max_pairs, limit=limit, n_sources=n_sources)
+
+
+def sample_paths(
+    graph: Graph,
+    run: Run,
+    *,
+    fraction: float | None = None,
+    max_pairs: int | None = None,
+    limit: float | None = None,
+    n_sources: int | None = None,
+) -> tuple[NDArray[np.int32], FloatArray]:
+    """`path_distances` within a run."""
+    part = 1.0 if fraction is None else number("fraction", fraction, 0.0, 1.0, low_open=True)
+    most = math.inf if max_pairs is None else number("max_pairs", max_pairs, 1)
+    n_sources, longest = optional(integer, "n_sources", n_sources, 1, graph.n), _longest(limit)
     joined = graph.n * (graph.n - 1) / 2
     if most < joined:
-        joined = _count_joined(graph, far, seed, jobs)
+        joined = _count_joined(graph, longest, run)
         part = min(part, most / joined) if joined else 1.0
-    sources = _choose_sources(graph, part, n_sources, seed)
+    sources = _random_nodes(graph.n, n_sources or _enough_sources(graph, part), run.seed)
     share = min(1.0, part / _covered(graph.n, len(sources)))
     expected = joined * share * _covered(graph.n, len(sources))
-    check_memory(
+    run.check_memory(
         _PAIR_BYTES * expected,
-        parse_memory(max_memory),
         f"a list of about {expected:.0f} path lengths",
         "Give a smaller max_pairs, fraction or limit.",
     )
     if most < math.inf and share < 1.0:
         # The number drawn varies, and may rest on an estimate: draw more than enough, then thin.
         share = min(1.0, share * (1.2 if limit is not None else 1.0 + 4.0 / math.sqrt(max(expected, 1.0))))
-    pairs, lengths = _core.path_pairs(*_roads(graph), sources, far, share, seed, jobs)
+    pairs, lengths = _core.path_pairs(*_roads(graph), sources, longest, share, run.seed, run.n_jobs)
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     if len(pairs) > most:
-        draws = _core.random_bits(seed, _THIN_STREAM, 0, len(pairs))
+        draws = _core.random_bits(run.seed, _THIN_STREAM, 0, len(pairs))
         order = order[np.sort(np.argsort(draws, kind="stable")[: int(most)])]
     return pairs[order], lengths[order].astype(graph.edge_distances.dtype)
+
+
+def _roads(graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    indptr, indices, edge = graph._rows
+    if not graph.has_distances:
+        return indptr, indices, np.empty(0)
+    return indptr, indices, graph.edge_distances[edge].astype(np.float64)
+
+
+def _longest(limit: float | None) -> float:
+    """The length of the longest path wanted."""
+    if limit is None or (isinstance(limit, float) and limit == math.inf):
+        return math.inf
+    return number("limit", limit, 0.0, low_open=True)
+
+
+def _random_nodes(n: int, m: int, seed: int) -> NDArray[np.int32]:
+    order = np.argsort(_core.random_bits(seed, _SOURCE_STREAM, 0, n), kind="stable")
+    return np.sort(order[:m]).astype(np.int32)
+
+
+def _count_joined(graph: Graph, longest: float, run: Run) -> float:
+    """Number of pairs with a path: exact without a limit, otherwise estimated from a few searches."""
+    if longest == math.inf:
+        sizes = np.bincount(graph.components()[1]).astype(float)
+        return float((sizes * (sizes - 1) / 2).sum())
+    few = _random_nodes(graph.n, min(graph.n, _PILOT_SOURCES), run.seed)
+    lengths = _core.path_pairs(*_roads(graph), few, longest, 1.0, run.seed, run.n_jobs)[1]
+    return len(lengths) / _covered(graph.n, len(few)) if graph.n > 1 else 0.0
+
+
+def _covered(n: int, m: int) -> float:
+    """Share of all pairs of n nodes that have an end among m of them."""
+    return m * (2 * n - m - 1) / (n * (n - 1)) if n > 1 else 1.0
+
+
+def _enough_sources(graph: Graph, part: float) -> int:
+    """Number of nodes to search from when `part` of all paths is wanted.
+
+    A sample in which every node is a source is uniform. With few sources the other nodes have pairs with those alone,
+    which shows in a map; so that is done only where searching from all would take too long.
+    """
+    n = graph.n
+    affordable = int(_MOST_WORK / (n + 2 * graph.n_edges))
+    return n if part >= 1 else min(n, max(_LEAST_SOURCES, math.ceil(part * n), affordable))

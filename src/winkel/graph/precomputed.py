@@ -1,4 +1,4 @@
-"""Neighbours from distances that the caller gives: a matrix, neighbour lists, or a function of two items."""
+"""Neighbours by distances that the user brings: a matrix, neighbour lists, or a function of two items."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ import scipy.sparse as sp
 from .. import _core
 from ..data import as_matrix
 from ..errors import InvalidInputError, InvalidParameterError
-from ..resources import check_memory
+from ..run import Run
 from ..typing import FloatArray
-from .search import Indices, Show
+from .search import Indices
 
 _SYMMETRY_TRIALS = 10  # pairs for which a function is called both ways round
 
 
-def _refuse_k(k: int, n: int) -> None:
+def check_neighbor_count(k: int, n: int) -> None:
+    """Raise unless n rows have k neighbours each."""
     if k >= n:
         raise InvalidParameterError(
             f"n_neighbors={k} needs at least {k + 1} rows; got {n}. Use n_neighbors of at most {n - 1}."
         )
 
 
-def from_distance_matrix(D: Any, k: int, n_jobs: int) -> tuple[Indices, FloatArray]:
+def neighbors_from_distances(D: Any, k: int, run: Run) -> tuple[Indices, FloatArray]:
     """Neighbours by a square matrix of distances. A sparse one holds the known distances, zeros stored too."""
     if sp.issparse(D):
         return _from_sparse_distances(sp.csr_matrix(D), k)
     D = as_distances(D)
-    _refuse_k(k, len(D))
-    return _core.nearest_columns(D, np.arange(len(D)), k, n_jobs)
+    check_neighbor_count(k, len(D))
+    return _core.nearest_columns(D, np.arange(len(D)), k, run.n_jobs)
 
 
 def as_distances(D: Any) -> FloatArray:
@@ -54,7 +55,7 @@ def _from_sparse_distances(D: Any, k: int) -> tuple[Indices, FloatArray]:
     n = D.shape[0]
     if D.shape != (n, n):
         raise InvalidInputError(f"a precomputed matrix of distances must be square; got shape {D.shape}.")
-    _refuse_k(k, n)
+    check_neighbor_count(k, n)
     if D.dtype.kind not in "biuf" or not (np.isfinite(D.data).all() and D.data.min(initial=0) >= 0):
         raise InvalidInputError("stored distances must be finite and not negative; clean them first.")
     if not D.has_canonical_format:
@@ -84,8 +85,8 @@ def _refuse_diagonal(diagonal: FloatArray) -> None:
         )
 
 
-def from_neighbors(lists: tuple[Any, ...], k: int) -> tuple[Indices, FloatArray]:
-    """The first k of given neighbour lists; a first column that is the row itself is left out."""
+def neighbors_from_lists(lists: tuple[Any, ...], k: int) -> tuple[Indices, FloatArray]:
+    """The first k of the neighbour lists (indices, distances); a first column that is the row itself is left out."""
     if len(lists) != 2:
         raise InvalidInputError(
             f"precomputed neighbours are a pair (indices, distances); got {len(lists)} items."
@@ -99,34 +100,39 @@ def from_neighbors(lists: tuple[Any, ...], k: int) -> tuple[Indices, FloatArray]
         index, distance = index[:, 1:], distance[:, 1:]
     if index.shape[1] < k:
         raise InvalidParameterError(
-            f"n_neighbors={k}, but the given lists hold {index.shape[1]} neighbours a row. Give more or ask for fewer."
+            f"n_neighbors={k}, but the lists hold {index.shape[1]} neighbours a row. Give more or ask for fewer."
         )
     return index[:, :k], distance[:, :k]
 
 
-def from_function(
-    items: Any, k: int, metric: Callable[[Any, Any], float], limit: int | None, show: Show
+def neighbors_by_function(
+    items: Any, k: int, metric: Callable[[Any, Any], float], run: Run
 ) -> tuple[Indices, FloatArray]:
     """Neighbours by a symmetric function of two items."""
     items = _sequence(items)
-    _refuse_k(k, len(items))
-    D = function_distances(items, metric, limit, show)
+    check_neighbor_count(k, len(items))
+    D = distances_by_function(items, metric, run)
     return _core.nearest_columns(D, np.arange(len(D)), k, 1)
 
 
-def function_distances(
-    items: Any, metric: Callable[[Any, Any], float], limit: int | None, show: Show
-) -> FloatArray:
-    """Distances by a symmetric function of two items, called once a pair (some pairs twice, to see if it is)."""
+def distances_by_function(items: Any, metric: Callable[[Any, Any], float], run: Run) -> FloatArray:
+    """All distances by a symmetric function of two items, called once a pair (a few pairs twice, to see if it is)."""
     items = _sequence(items)
     n = len(items)
-    check_memory(8.0 * n * n, limit, f"All {n} × {n} distances by a function", "Use a built-in metric.")
+    run.check_memory(8.0 * n * n, f"All {n} × {n} distances by a function", "Use a built-in metric.")
     _refuse_asymmetry(metric, items)
     D = np.zeros((n, n))
-    for i in show(range(n), "distances by a function"):
+    for i in run.progress(range(n), "distances by a function"):
         for j in range(i + 1, n):
             D[i, j] = D[j, i] = _distance(metric, items, i, j)
     return D
+
+
+def function_distances(
+    items: Any, metric: Callable[[Any, Any], float], limit: int | None, show: Any
+) -> FloatArray:
+    """TODO: callers move to distances_by_function."""
+    return distances_by_function(items, metric, Run(max_memory=limit))
 
 
 def _sequence(items: Any) -> Any:

@@ -9,10 +9,8 @@ again by true distances to all rows: exact means exact. Sparse rows go the same 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,14 +19,13 @@ from numpy.typing import NDArray
 from .. import _core
 from ..data.arrays import Matrix
 from ..random import Stream
-from ..resources import check_memory
+from ..run import Run
 from ..typing import FloatArray
 from .metrics import RULES, Float32, MetricRule, Preparation, range_factor
 from .origin import Recall
 
 Indices = NDArray[np.int32]
 Rows = NDArray[np.int64]
-Show = Callable[[Iterable[Any], str], Iterable[Any]]  # passes an iterable on, showing progress
 
 SLACK = 8  # candidates beyond k that the proof of exactness can lean on
 _SMALLEST = 2.0**-126  # below it float32 rounds more, or to zero
@@ -37,11 +34,12 @@ _LEAF, _CANDIDATES = 256, 24  # two dozen new and as many old candidates fill on
 # Trees come before the first round while they bring much; later ones only where rounds stand still.
 _FIRST_TREES, _MAX_TREES, _TREES_ENOUGH, _MAX_ROUNDS, _STILL = 8, 12, 0.9, 20, 0.001
 _SAMPLE = 512
+_SPARSE_STEP = 512  # sparse rows searched between two looks at the progress
 
 
 @dataclass(frozen=True)
 class Points:
-    """Rows as given, and as they are searched."""
+    """Rows as they are in the data, and as they are searched."""
 
     X: Matrix
     P: Float32
@@ -64,19 +62,19 @@ class Points:
         return self.plan.rounds(self.X, self.P)
 
 
-def exact(points: Points, k: int, show: Show) -> tuple[Indices, FloatArray]:
+def exact(points: Points, k: int, run: Run) -> tuple[Indices, FloatArray]:
     """Exact neighbours of the points among themselves."""
     search = _core.ExactSearch(
         points.P, points.norm, points.plan.rule.search, min(k + SLACK, len(points) - 1)
     )
     step = 4 * points.n_jobs
-    for begin in show(range(0, search.n_tasks, step), "exact neighbours"):
+    for begin in run.progress(range(0, search.n_tasks, step), "exact neighbours"):
         search.run(begin, min(begin + step, search.n_tasks), points.n_jobs)
-    candidates, far = search.result()
+    candidates, reach = search.result()
     del search
-    all_seen = far.shape[1] >= len(points) - 1
+    all_seen = reach.shape[1] >= len(points) - 1
     sure = all_seen or not points.rounds
-    return _finish(points, points.X, points.norm, np.arange(len(points)), candidates, far, k, sure)
+    return _finish(points, points.X, points.norm, np.arange(len(points)), candidates, reach, k, sure)
 
 
 def query(points: Points, Q: Matrix, origins: Rows, k: int) -> tuple[Indices, FloatArray]:
@@ -87,9 +85,11 @@ def query(points: Points, Q: Matrix, origins: Rows, k: int) -> tuple[Indices, Fl
     P = points.plan.apply(Q)
     norm, rule = points.plan.norms(P), points.plan.rule
     width = min(k + SLACK + 1, len(points))
-    candidates, far = _core.search_queries(P, norm, points.P, points.norm, rule.search, width, points.n_jobs)
+    candidates, reach = _core.search_queries(
+        P, norm, points.P, points.norm, rule.search, width, points.n_jobs
+    )
     sure = width == len(points) or not (points.rounds or points.plan.rounds(Q, P))
-    return _finish(points, Q, norm, origins, candidates, far, k, sure)
+    return _finish(points, Q, norm, origins, candidates, reach, k, sure)
 
 
 def _finish(
@@ -98,7 +98,7 @@ def _finish(
     norm: Float32,
     origins: Rows,
     candidates: Indices,
-    far: Float32,
+    reach: Float32,
     k: int,
     sure: bool,
 ) -> tuple[Indices, FloatArray]:
@@ -107,7 +107,7 @@ def _finish(
     index, distance = _core.refine_neighbors(Q, points.X, origins, candidates, kind, k, n_jobs)
     if sure:
         return index, distance
-    for rows in blocks_of(np.flatnonzero(~_proved(points, norm, distance[:, -1], far)), 64):
+    for rows in blocks_of(np.flatnonzero(~_proved(points, norm, distance[:, -1], reach)), 64):
         part = _core.direct_neighbors(Q[rows], points.X, origins[rows], kind, k, n_jobs)
         index[rows], distance[rows] = part
     return index, distance
@@ -118,12 +118,12 @@ def blocks_of(rows: Rows, size: int) -> list[Rows]:
     return [rows[i : i + size] for i in range(0, len(rows), size)]
 
 
-def _proved(points: Points, norm: Float32, last: FloatArray, far: Float32) -> NDArray[np.bool_]:
+def _proved(points: Points, norm: Float32, last: FloatArray, reach: Float32) -> NDArray[np.bool_]:
     """Rows whose last neighbour is nearer than anything that the search left out can be."""
     plan = points.plan
     factor = points.X.shape[1] if plan.metric == "hamming" else plan.factor  # that search counts coordinates
     reached = plan.rule.to_search(last.astype(np.float64) * factor)
-    return (last == 0) | rounding_allows(plan.rule, reached, norm, far[:, -1], points.P.shape[1])
+    return (last == 0) | rounding_allows(plan.rule, reached, norm, reach[:, -1], points.P.shape[1])
 
 
 def rounding_allows(
@@ -136,7 +136,7 @@ def rounding_allows(
 
 
 class RecallProbe:
-    """True neighbour distances of some rows, against which a search is held."""
+    """True neighbour distances of sampled rows, against which a search is held."""
 
     def __init__(self, points: Points, k: int, seed: int) -> None:
         self._points, self._k = points, k
@@ -164,10 +164,9 @@ class RecallProbe:
         return Recall(value, max(0.0, value - error), min(1.0, value + error), n)
 
 
-def approximate(
-    points: Points, k: int, seed: int, target: float, show: Show
-) -> tuple[Indices, FloatArray, Recall]:
+def approximate(points: Points, k: int, target: float, run: Run) -> tuple[Indices, FloatArray, Recall]:
     """Approximate neighbours whose recall, measured on sampled rows, reached `target` or stopped growing."""
+    seed = run.seed
     probe = RecallProbe(points, k, seed)
     width = min(k + max(5, k // 3), len(points) - 1)
     sketch, rule, n_jobs = _sketch(points, seed), points.plan.rule, points.n_jobs
@@ -176,7 +175,7 @@ def approximate(
     )
     recall = probe.measure(search.peek(probe.rows))
     trees, still = 1, False
-    for _ in show(range(_MAX_TREES + _MAX_ROUNDS), "approximate neighbours"):
+    for _ in run.progress(range(_MAX_TREES + _MAX_ROUNDS), "approximate neighbours"):
         if recall.low >= target or (still and trees == _MAX_TREES):
             break
         # Descent alone does not leave the leaves of one tree when these are closed; another tree joins them.
@@ -222,33 +221,28 @@ def forecast(X: FloatArray, k: int, *, copies: bool, exactly: bool, n_jobs: int)
     return n * (prepared + row + 4 + sketch + lists + 28 + width * 4 + result) + n_jobs * leaf + 16e6
 
 
-_STEP = 512
-
-
-def exact_sparse(
-    X: Matrix, k: int, metric: str, n_jobs: int, limit: int | None, show: Show
-) -> tuple[Indices, FloatArray]:
+def exact_sparse(X: Matrix, k: int, metric: str, run: Run) -> tuple[Indices, FloatArray]:
     """Exact neighbours of the rows of a CSR matrix among themselves."""
-    n, m = X.shape
+    (n, m), n_jobs = X.shape, run.n_jobs
     width, rule = min(k + SLACK, n - 1), RULES[metric]
     entry = 44.0 if metric == "cosine" else 28.0
     need = n * (width * 24.0 + 40) + X.nnz * entry + n_jobs * m * 64.0 + 16e6
-    check_memory(need, limit, f"The neighbour search of {n} sparse rows", "Raise max_memory or lower n_jobs.")
+    run.check_memory(need, f"The neighbour search of {n} sparse rows", "Raise max_memory or lower n_jobs.")
     P, factor = _prepare(X, metric)
     form = (P.indptr.astype(np.int64), P.indices.astype(np.int32))
     values, norm = P.data.astype(np.float32), squared_row_norms(P).astype(np.float32)
     search = _core.SparseSearch(*form, values, P.shape[1], norm, width)
     del P
-    for first in show(range(0, n, _STEP), "exact neighbours"):
-        search.run(first, min(n, first + _STEP), n_jobs)
-    candidates, far = search.result()
+    for first in run.progress(range(0, n, _SPARSE_STEP), "exact neighbours"):
+        search.run(first, min(n, first + _SPARSE_STEP), n_jobs)
+    candidates, reach = search.result()
     del search
     form = (X.indptr.astype(np.int64), X.indices.astype(np.int32))
     index, distance = _core.refine_neighbors_sparse(*form, X.data, m, candidates, rule.kind, k, n_jobs)
     last = distance[:, -1]
     reached = rule.to_search(last.astype(np.float64) * factor)
     longest = int(np.diff(X.indptr).max(initial=0))
-    proved = (last == 0) | (width >= n - 1) | rounding_allows(rule, reached, norm, far[:, -1], longest)
+    proved = (last == 0) | (width >= n - 1) | rounding_allows(rule, reached, norm, reach[:, -1], longest)
     for rows in blocks_of(np.flatnonzero(~proved), 64):
         index[rows], distance[rows] = _core.direct_neighbors_sparse(
             *form, X.data, m, rows, rule.kind, k, n_jobs
@@ -286,9 +280,9 @@ def squared_row_norms(P: Matrix) -> FloatArray:
     return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
 
 
-def query_sparse(X: Matrix, Q: Matrix, k: int, metric: str, n_jobs: int) -> tuple[Indices, FloatArray]:
+def query_sparse(X: Matrix, Q: Matrix, k: int, metric: str, run: Run) -> tuple[Indices, FloatArray]:
     """Exact neighbours of the rows of Q among those of X, both CSR. Each row's result depends on that row alone."""
-    return _core.query_sparse(_parts(Q), _parts(X), X.shape[1], RULES[metric].kind, k, n_jobs)
+    return _core.query_sparse(_parts(Q), _parts(X), X.shape[1], RULES[metric].kind, k, run.n_jobs)
 
 
 def _parts(X: Matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], FloatArray]:

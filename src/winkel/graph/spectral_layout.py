@@ -9,23 +9,22 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ..errors import InvalidParameterError, NotConvergedWarning
-from ..resources import resolve_n_jobs, resolve_seed
+from ..checks import choice, flag, integer, number
+from ..errors import NotConvergedWarning
+from ..run import Run
 from ..typing import RandomState
 from .graph import Graph
 from .laplacian import SOLVERS, Laplacian, laplacian_parts, require_nonnegative_weights, smallest_eigenvectors
 
 Matrix = NDArray[np.float64]
+_GAP = 0.1  # free share of a cell's side
 
 
 def _check(graph: Graph, n_components: int, tol: float, max_iter: int, solver: str) -> None:
-    for name, value in (("n_components", n_components), ("max_iter", max_iter)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise InvalidParameterError(f"{name} must be a positive integer; got {value!r}.")
-    if not isinstance(tol, int | float | np.number) or not 0 < tol < 1:
-        raise InvalidParameterError(f"tol must lie between 0 and 1; got {tol!r}.")
-    if solver not in SOLVERS:
-        raise InvalidParameterError(f"solver must be one of {', '.join(map(repr, SOLVERS))}; got {solver!r}.")
+    integer("n_components", n_components, 1)
+    integer("max_iter", max_iter, 1)
+    number("tol", tol, 0.0, 1.0, low_open=True, high_open=True)
+    choice("solver", solver, SOLVERS)
     require_nonnegative_weights(graph, "spectral_embedding")
 
 
@@ -77,27 +76,69 @@ def spectral_embedding(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Matrix:
-    """The eigenvectors of the graph Laplacian next to the trivial one, n × n_components.
+    """The eigenvectors of the graph Laplacian next to the trivial one.
 
-    In a connected graph: unit vectors, orthogonal to one another and to the trivial one, by ascending
-    eigenvalue; in each the entry of largest magnitude is positive. `tol` bounds the residual of each pair in
-    proportion to its eigenvalue; `max_iter` bounds the products with the Laplacian, and a NotConvergedWarning
-    says when it was reached.
+    In a connected graph these are unit vectors, orthogonal to one another and to the trivial one, by ascending eigenvalue;
+    in each the entry of largest magnitude is positive.
 
-    A graph that is not connected has no single answer: the eigenvectors next to zero only tell components
-    apart. Each component is embedded by its own eigenvectors and fitted, in its proportions, into a square
-    (a cube in more dimensions) whose area is its number of points; the squares stand side by side, largest
-    first. A component of s points has s − 1 vectors; further coordinates are zero. The whole is centred, and
-    scaled so that its widest coordinate has unit norm.
+    A graph that is not connected has no single answer: the eigenvectors next to zero only tell components apart. Each
+    component is embedded by its own eigenvectors and fitted, in its proportions, into a square (a cube in more dimensions)
+    whose area is its number of points; the squares stand side by side, largest first. A component of s points has s − 1
+    vectors; further coordinates are zero. The whole is centred, and scaled so that its widest coordinate has unit norm.
 
-    `solver` is one of "auto", "chebyshev" (polynomial filter), "amg" (LOBPCG with algebraic multigrid, needs
-    pyamg), "lanczos" and "dense"; small graphs are always solved densely. The result is the same for any
-    number of threads.
+    Parameters
+    ----------
+    graph : Graph
+        The graph, without negative weights.
+    n_components : int, default=2
+        Number of eigenvectors.
+    normalized : bool, default=True
+        Whether to take the normalized Laplacian.
+    solver : {"auto", "chebyshev", "amg", "lanczos", "dense"}, default="auto"
+        "chebyshev" is a polynomial filter, "amg" is LOBPCG with algebraic multigrid (needs pyamg), "lanczos" is ARPACK;
+        "auto" filters, and hands over to "amg" what does not converge soon. Small graphs are always solved densely.
+    tol : float, default=0.001
+        Largest residual of each pair, in proportion to its eigenvalue.
+    max_iter : int, default=5000
+        Most products with the Laplacian; a NotConvergedWarning says when they were not enough.
+    random_state : int, numpy Generator or None, default=None
+        The seed of the first block of vectors. The same seed gives the same bytes for any `n_jobs`.
+    n_jobs : int or None, default=None
+        Number of threads; None or -1 uses every core this process may use.
+
+    Returns
+    -------
+    ndarray of shape (n, n_components)
+        The coordinates.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> path = wk.Graph.from_edges([[0, 1], [1, 2], [2, 3]])
+    >>> Y = wk.graph.spectral_embedding(path, 1, normalized=False)
+    >>> (abs(Y.ravel()) * 2**0.5).round(2)  # cos(π/8) and sin(π/8)
+    array([0.92, 0.38, 0.38, 0.92])
     """
+    run = Run.of(random_state=random_state, n_jobs=n_jobs)
+    return spectral_coordinates(
+        graph, n_components, run, normalized=normalized, solver=solver, tol=tol, max_iter=max_iter
+    )
+
+
+def spectral_coordinates(
+    graph: Graph,
+    n_components: int,
+    run: Run,
+    *,
+    normalized: bool = True,
+    solver: str = "auto",
+    tol: float = 1e-3,
+    max_iter: int = 5000,
+) -> Matrix:
+    """`spectral_embedding` within a run."""
     _check(graph, n_components, tol, max_iter, solver)
-    seed, jobs = resolve_seed(random_state), resolve_n_jobs(n_jobs)
     order, starts = _blocks(graph)
-    weights, degree = laplacian_parts(graph, normalized)
+    weights, degree = laplacian_parts(graph, flag("normalized", normalized))
     if len(starts) > 2:
         weights, degree = sp.csr_array(weights[order][:, order]), degree[order]
     Y = np.zeros((graph.n, n_components))
@@ -108,25 +149,29 @@ def spectral_embedding(
             wanted = min(n_components, end - begin - 1)
             if wanted == 0:
                 continue
-            problem = _component(weights, degree, slice(begin, end), normalized, jobs)
+            problem = _component(weights, degree, slice(begin, end), normalized, run.n_jobs)
             found = smallest_eigenvectors(
-                problem, wanted, tol=tol, max_iter=max_iter, seed=seed, solver=solver
+                problem, wanted, tol=tol, max_iter=max_iter, seed=run.seed, solver=solver
             )
             worst = max(worst, found.excess)
             Y[begin:end, :wanted] = fix_signs(found.vectors[:, :wanted])
     if worst > 1:
-        warnings.warn(
-            f"spectral_embedding stopped at max_iter={max_iter} products with a residual {worst:.1f} times "
-            f"what tol={tol:g} allows. The vectors are approximate; give a larger max_iter or tol"
-            + ("." if solver in ("amg", "dense") else ', or solver="amg", which suits long thin graphs.'),
-            NotConvergedWarning,
-            stacklevel=2,
-        )
+        _warn_not_converged(worst, tol, max_iter, solver)
     if len(starts) > 2:
         Y = _lay_out(Y, starts)
     out = np.empty_like(Y)
     out[order] = Y
     return out
+
+
+def _warn_not_converged(worst: float, tol: float, max_iter: int, solver: str) -> None:
+    warnings.warn(
+        f"spectral_embedding stopped at max_iter={max_iter} products with a residual {worst:.1f} times "
+        f"what tol={tol:g} allows. The vectors are approximate; give a larger max_iter or tol"
+        + ("." if solver in ("amg", "dense") else ', or solver="amg", which suits long thin graphs.'),
+        NotConvergedWarning,
+        stacklevel=4,
+    )
 
 
 def _lay_out(Y: Matrix, starts: NDArray[np.int64]) -> Matrix:
@@ -138,16 +183,13 @@ def _lay_out(Y: Matrix, starts: NDArray[np.int64]) -> Matrix:
     return Y / norm if norm > 0 else Y
 
 
-_GAP = 0.1  # free share of a cell's side
-
-
 def cell_sides(sizes: NDArray[np.int64], n_components: int) -> NDArray[np.float64]:
     """Side of the cube for each component: its volume is the number of points."""
     return np.asarray(np.asarray(sizes, np.float64) ** (1.0 / n_components))
 
 
 def pack_cells(sides: NDArray[np.float64], n_components: int) -> NDArray[np.float64]:
-    """Centres of cells of the given sides (descending), one a row, that do not overlap.
+    """Centres of cells with these sides (descending), one a row, that do not overlap.
 
     In one dimension the cells stand in a line. Otherwise they fill rows of about equal length, as text does,
     in the first two coordinates; the others are zero.

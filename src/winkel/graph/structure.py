@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
-from ..errors import InvalidParameterError
+from ..checks import integer
 from ..random import Stream
-from ..resources import resolve_n_jobs
+from ..run import Run
 from ..typing import FloatArray
 from .edges import read_only
 from .graph import Graph, require_neighbor_lists
@@ -48,26 +48,55 @@ def minimum_spanning_tree(graph: Graph) -> Graph:
 def neighborhood_graph(graph: Graph, n_steps: int = 1, *, n_jobs: int | None = None) -> Graph:
     """The neighbour graph that keeps j as a neighbour of i where the tie is needed or answered.
 
-    With K the neighbour lists (eq 22), R = K + K² + … + Kˢ the pairs within s = `n_steps` steps (eq 23) and T
-    the minimum spanning tree of the symmetrised graph, E_ij = 1 where K_ij (T_ij + R_ij R_ji) > 0 (eq 24).
+    With K the neighbour lists (eq 22 of Saul 2020), R = K + K² + … + Kˢ the pairs within s steps (eq 23) and T the
+    minimum spanning tree of the symmetrised graph, E_ij = 1 where K_ij (T_ij + R_ij R_ji) > 0 (eq 24).
     Since K_ij = 1 implies R_ij > 0, only the way back from j to i has to be searched, and only s steps deep.
 
-    E has directions, as in the paper: `knn_indices` of the result holds them (−1 where a row kept fewer than
-    k), and its `weights` are E + Eᵀ. Each component has its own tree; the paper keeps the largest component
-    alone, which is `graph.subgraph(graph.components()[1] == 0)` before this call.
+    Each component has its own tree; the paper keeps the largest component alone, which is
+    `graph.subgraph(graph.components()[1] == 0)` before this call.
+
+    Parameters
+    ----------
+    graph : Graph
+        A neighbour graph, as `winkel.graph.knn` makes.
+    n_steps : int, default=1
+        The number of steps s within which a tie must be answered.
+    n_jobs : int or None, default=None
+        Number of threads; None or -1 uses every core this process may use.
+
+    Returns
+    -------
+    Graph
+        E has directions, as in the paper: `knn_indices` holds them (−1 where a row kept fewer than it had), and `weights`
+        are E + Eᵀ.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> graph = wk.graph.knn([[0.0], [1.0], [3.0], [7.0]], 2)
+    >>> wk.graph.neighborhood_graph(graph).knn_indices
+    array([[ 1,  2],
+           [ 0,  2],
+           [ 1,  0],
+           [ 2, -1]], dtype=int32)
     """
+    return robust_neighbors(graph, n_steps, Run.of(random_state=0, n_jobs=n_jobs))
+
+
+def robust_neighbors(graph: Graph, n_steps: int, run: Run) -> Graph:
+    """`neighborhood_graph` within a run."""
     indices, distances = require_neighbor_lists(graph, "neighborhood_graph")
-    if isinstance(n_steps, bool) or not isinstance(n_steps, int | np.integer) or n_steps < 1:
-        raise InvalidParameterError(f"n_steps must be a positive integer; got {n_steps!r}.")
+    n_steps = integer("n_steps", n_steps, 1)
     tree = graph.minimum_spanning_tree().edges
-    keep = _core.neighborhood_arcs(indices, tree, int(n_steps), resolve_n_jobs(n_jobs)).astype(bool)
+    keep = _core.neighborhood_arcs(indices, tree, n_steps, run.n_jobs).astype(bool)
     # Kept neighbours move to the front of their row, still nearest first.
     order = np.argsort(~keep, axis=1, kind="stable")
     kept = np.take_along_axis(keep, order, axis=1)
-    near = np.where(kept, np.take_along_axis(indices, order, axis=1), np.int32(-1))
-    far = np.where(kept, np.take_along_axis(distances, order, axis=1), distances.dtype.type(np.inf))
+    indices = np.where(kept, np.take_along_axis(indices, order, axis=1), np.int32(-1))
+    missing = distances.dtype.type(np.inf)
+    distances = np.where(kept, np.take_along_axis(distances, order, axis=1), missing)
     note = f"mutual reachability in {n_steps} step{'s' if n_steps > 1 else ''}"
-    return Graph.from_knn(near, far, replace(graph.origin, note=note))
+    return Graph.from_knn(indices, distances, replace(graph.origin, note=note))
 
 
 def neighbor_groups(graph: Graph, seed: int) -> NDArray[np.int32]:

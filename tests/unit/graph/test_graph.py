@@ -250,7 +250,7 @@ def test_bad_adjacency_is_refused(matrix, message):
 
 
 def test_bad_kind_of_entries_is_refused():
-    with pytest.raises(InvalidParameterError, match='"weights" or "distances"'):
+    with pytest.raises(InvalidParameterError, match="entries must be one of 'weights', 'distances'"):
         Graph.from_adjacency(np.zeros((2, 2)), entries="lengths")
 
 

@@ -107,7 +107,7 @@ def test_lists_are_taken_as_they_are():
     graph = knn((found.knn_indices, found.knn_distances), 5, metric="precomputed")
     np.testing.assert_array_equal(graph.knn_indices, found.knn_indices[:, :5])
     np.testing.assert_array_equal(graph.knn_distances, found.knn_distances[:, :5])
-    assert graph.origin.method == "given"
+    assert graph.origin.method == "lists"
 
 
 def test_lists_that_begin_with_the_row_itself():
