@@ -11,6 +11,7 @@ import struct
 import subprocess
 import termios
 import time
+from contextlib import suppress
 
 import numpy as np
 import pyarrow
@@ -18,7 +19,7 @@ import pyarrow.parquet
 import pytest
 
 from winkel.cli import main
-from winkel.cli.maps import read_map
+from winkel.maps import read_map
 
 from ..unit.cli.data import CLASSES, rows, write_table
 from .process import COMMAND, ENVIRONMENT, command, start
@@ -48,16 +49,18 @@ def write_as(folder, suffix):
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])
-def test_every_format_gives_the_same_map(folder, suffix):
+def test_every_format_gives_the_same_map(folder, monkeypatch, capfd, suffix):
+    monkeypatch.chdir(folder)
     name = write_as(folder, suffix)
-    code, out, err = command("embed", name, "-o", f"map{suffix}", *NAMED, *FEW, "--json", folder=folder)
-    assert code == 0, err
+    assert main(["embed", name, "-o", f"map{suffix}", *NAMED, *FEW, "--json"]) == 0
+    out, err = capfd.readouterr()
     assert json.loads(out)["files"] == {"map": f"map{suffix}"}
-    assert b"%|" not in err
-    found = read_map(str(folder / f"map{suffix}"))
+    assert "%|" not in err
+    found = read_map(folder / f"map{suffix}")
     assert found.ids.tolist() == [f"row {i}" for i in range(60)]
     assert found.labels.tolist() == [CLASSES[i % 3] for i in range(60)]
-    assert found.Y.shape == (60, 2)
+    assert main(["--quiet", "embed", "table.csv", "-o", "map.csv", *NAMED, *FEW]) == 0
+    np.testing.assert_array_equal(found.Y, read_map("map.csv").Y.astype(found.Y.dtype))
 
 
 def test_standard_input_and_output(folder):
@@ -76,7 +79,7 @@ def test_standard_input_and_output(folder):
 
 
 def test_a_reader_that_goes_away_is_no_traceback(folder):
-    line = " ".join([*COMMAND, "embed", "table.csv", "-o", "-", *NAMED, *FEW, "| true"])
+    line = " ".join([*COMMAND, "embed", "table.csv", "-o", "-", *NAMED, "--method", "pca", "| true"])
     result = subprocess.run(
         line, shell=True, cwd=folder, env=ENVIRONMENT, capture_output=True, timeout=120, check=False
     )
@@ -97,37 +100,40 @@ def test_a_hostile_name(folder):
     name = "-rf $(touch owned);'\"\n<script>ünï😀.csv"
     os.rename(folder / "table.csv", folder / name)
     code, out, err = command(
-        "embed", f"./{name}", f"--output=map of {name}", *NAMED, *FEW, "--json", folder=folder
+        "embed", f"./{name}", f"--output=map of {name}", *NAMED, "--method=pca", "--json", folder=folder
     )
     assert code == 0, err
     assert json.loads(out)["input"] == f"./{name}"
     assert sorted(os.listdir(folder)) == sorted([name, f"map of {name}"])
 
 
-def test_a_killed_and_resumed_fit_gives_the_same_bytes(folder):
-    long = (*NAMED, "--set", "max_iter=400", "--set", "tol=0", "--set", "n_neighbors=5")
-    arguments = ("embed", "table.csv", "-o", "map.npz", *long)
-    process = start(*arguments, "--checkpoint-every", "0", folder=folder)
-    part = folder / "map.npz.part1"
-    deadline = time.monotonic() + 100
-    first = None
-    # Wait until the checkpoint was written anew a few times: then some iterations are in it.
-    changes = 0
-    while changes < 5 and time.monotonic() < deadline and process.poll() is None:
-        if part.exists():
-            now = part.stat().st_mtime_ns
-            changes += now != first
-            first = now
+LONG = ("--set", "tol=0", "--set", "n_neighbors=5", "--checkpoint-every", "0")
+
+
+def wait_for_checkpoints(folder, process, count):
+    """Wait until the checkpoint was written a few times: then some iterations are in it."""
+    deadline, seen = time.monotonic() + 100, set()
+    while len(seen) < count and time.monotonic() < deadline and process.poll() is None:
+        for part in folder.glob("map.*.part*"):
+            with suppress(FileNotFoundError):
+                seen.add((part.name, part.stat().st_mtime_ns))
         time.sleep(0.001)
+    assert len(seen) >= count
+
+
+def test_a_killed_and_resumed_fit_gives_the_same_bytes(folder, monkeypatch, capfd):
+    arguments = ["embed", "table.csv", "-o", "map.npz", *NAMED, *LONG, "--set", "max_iter=400"]
+    process = start(*arguments, folder=folder)
+    wait_for_checkpoints(folder, process, 5)
     process.kill()
     process.communicate()
     assert process.returncode == -signal.SIGKILL
-    assert part.exists()
     assert not (folder / "map.npz").exists()
-    code, out, err = command(*arguments, "--resume", "--json", folder=folder)
-    assert code == 0, err
-    assert json.loads(out)["n_iter"] == 400
-    assert main(["--quiet", "embed", str(folder / "table.csv"), "-o", str(folder / "whole.npz"), *long]) == 0
+    monkeypatch.chdir(folder)
+    assert main([*arguments, "--resume", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["n_iter"] == 400
+    arguments[3] = "whole.npz"
+    assert main(["--quiet", *arguments]) == 0
     assert (folder / "map.npz").read_bytes() == (folder / "whole.npz").read_bytes()
     # A process that is killed while it writes cannot remove its temporary file.
     left = sorted(name for name in os.listdir(folder) if not name.endswith(".tmp"))
@@ -139,33 +145,21 @@ def test_ctrl_c_writes_the_best_map_so_far(folder):
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "from winkel.cli import main; import sys; sys.exit(main(sys.argv[1:]))"
     )
-    long = (
-        "--set",
-        "max_iter=1000000",
-        "--set",
-        "tol=0",
-        "--set",
-        "n_neighbors=5",
-        "--checkpoint-every",
-        "0",
-    )
+    arguments = ("embed", "table.csv", "-o", "map.csv", *NAMED, *LONG, "--set", "max_iter=1000000")
     process = subprocess.Popen(
-        [COMMAND[0], "-c", program, "embed", "table.csv", "-o", "map.csv", *NAMED, *long],
+        [COMMAND[0], "-c", program, *arguments],
         cwd=folder,
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    deadline = time.monotonic() + 100
-    while not (folder / "map.csv.part1").exists() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    time.sleep(0.3)
+    wait_for_checkpoints(folder, process, 5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=100)
     assert process.returncode == 130, err
     assert b"--resume goes on from here" in err
     assert b"Traceback" not in err
-    assert read_map(str(folder / "map.csv")).Y.shape == (60, 2)
+    assert read_map(folder / "map.csv").Y.shape == (60, 2)
 
 
 def test_a_bar_is_drawn_on_a_terminal(folder):

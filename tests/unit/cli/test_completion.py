@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from winkel.cli.methods import available
+from winkel.cli.methods import methods
 
 from .data import call, call_json
 
@@ -36,7 +36,7 @@ def test_bash_offers_what_can_follow(script):
     assert completed(bash, "") >= {"embed", "measure", "compare", "view", "demo", "info", "completion"}
     assert completed(bash, "e") == {"embed"}
     assert completed(bash, "embed", "--me") == {"--method"}
-    assert completed(bash, "embed", "--method", "") == set(available())
+    assert completed(bash, "embed", "--method", "") == set(methods())
     assert completed(bash, "completion", "") == {"bash", "zsh", "fish"}
     assert "--no-browser" in completed(bash, "view", "--")
 
@@ -51,9 +51,9 @@ def test_bash_offers_files(script, tmp_path, monkeypatch):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_shell_knows_every_command_and_method(script, shell):
     text = script(shell)
-    for word in ("embed", "measure", "compare", "view", "demo", "info", "completion", *available()):
+    for word in ("embed", "measure", "compare", "view", "demo", "info", "completion", *methods()):
         assert word in text
-    for option in ("max-memory", "checkpoint-every", "no-browser", "resume"):
+    for option in ("max-memory", "time-limit", "checkpoint-every", "no-browser", "resume", "plugin"):
         assert option in text
     if shutil.which(shell) is not None:
         subprocess.run([shell, "-n"], input=text, text=True, check=True)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import winkel as wk
-from winkel.cli.maps import read_map
-from winkel.cli.methods import available, find_method, settings_of
+from winkel.cli.methods import find_method
+from winkel.estimators import registry
+from winkel.maps import read_map
 
 from .data import CLASSES, call, call_json, rows, write_table
 
@@ -72,7 +73,7 @@ def test_model_and_picture(tmp_path, capsys, table):
     fitted = wk.load(model)
     assert isinstance(fitted, wk.MDE)
     assert list(fitted.feature_names_in_) == ["f0", "f1", "f2", "f3", "f4"]
-    np.testing.assert_array_equal(fitted.embedding_.Y, read_map(str(tmp_path / "map.npz")).Y)
+    np.testing.assert_array_equal(fitted.embedding_, read_map(str(tmp_path / "map.npz")).Y)
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
@@ -210,14 +211,58 @@ def test_an_interrupted_fit_writes_the_best_map_and_can_be_resumed(tmp_path, mon
     assert "The best iterate" in err
     assert "--resume goes on from here" in err
     assert read_map(str(out)).Y.shape == (60, 2)
-    assert (tmp_path / "map.npz.part1").exists()
+    assert parts(tmp_path)
     assert call(capsys, *command, "-o", out, "--resume")[0] == 0
     assert call(capsys, *command, "-o", whole)[0] == 0
     assert out.read_bytes() == whole.read_bytes()
-    assert not (tmp_path / "map.npz.part1").exists()
+    assert not parts(tmp_path)
 
 
-ITERATIVE = sorted(name for name, method in available().items() if not method.target.startswith("quadratic."))
+def parts(folder):
+    """The checkpoint files in a folder."""
+    return [name for name in os.listdir(folder) if ".part" in name]
+
+
+def test_a_time_limit_ends_the_fit_with_the_map_there_is(tmp_path, capsys, table):
+    out, whole, command = tmp_path / "map.npz", tmp_path / "whole.npz", ("embed", *named(table), *FEW)
+    code, values = call_json(capsys, *command, "-o", out, "--time-limit", "0")
+    assert code == 0
+    assert values["status"]["word"] == "time_limit"
+    assert read_map(out).Y.shape == (60, 2)
+    assert parts(tmp_path)
+    code, _, err = call(capsys, *command, "-o", out, "--time-limit", "0")
+    assert "--resume goes on from here" in err
+    assert call(capsys, *command, "-o", out, "--resume")[0] == 0
+    assert call(capsys, *command, "-o", whole)[0] == 0
+    assert out.read_bytes() == whole.read_bytes()
+    assert not parts(tmp_path)
+
+
+def test_without_resume_older_checkpoints_are_removed(tmp_path, capsys, table):
+    command = ("embed", *named(table), *FEW, "-o", tmp_path / "map.npz")
+    assert call_json(capsys, *command, "--time-limit", "0")[0] == 0
+    other = ("embed", *named(write_table(tmp_path / "other.csv", 63)), *FEW, "-o", tmp_path / "map.npz")
+    assert call(capsys, *other, "--resume")[0] == 2  # the checkpoint of other data
+    assert call(capsys, *other)[0] == 0
+    assert not parts(tmp_path)
+
+
+def test_the_table_is_looked_at_once(tmp_path, monkeypatch, capsys, table):
+    from winkel.data import table as module
+
+    seen, clean = [], module.dense_matrix
+
+    def spy(values, *rest):
+        seen.append(np.shape(values))
+        return clean(values, *rest)
+
+    monkeypatch.setattr(module, "dense_matrix", spy)
+    command = ("embed", *named(table), "-o", tmp_path / "map.csv", "--html", tmp_path / "map.html")
+    assert call(capsys, *command, *FEW)[0] == 0
+    assert seen.count((60, 5)) == 1
+
+
+ITERATIVE = sorted(command.name for name in registry.names() for command in registry.entry(name).commands)
 
 
 @pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
@@ -228,7 +273,7 @@ def test_every_method_that_crashed_is_resumed_to_the_same_bytes(
 ):
     from winkel.solvers import loop
 
-    known = settings_of(find_method(method))
+    known = find_method(method).settings
     given = {"max_iter": 20, "n_neighbors": 9, "perplexity": 5, "n_components": 2, "n_atoms": 10, "tol": 0}
     few = [part for name, value in given.items() if name in known for part in ("--set", f"{name}={value}")]
     command = ("embed", *named(table), "--method", method, *few)
@@ -244,7 +289,7 @@ def test_every_method_that_crashed_is_resumed_to_the_same_bytes(
     with monkeypatch.context() as patch:
         patch.setattr(loop._Loop, "_advance", crash)
         assert call(capsys, *command, "-o", tmp_path / "map.npz")[0] == 1
-    assert (tmp_path / "map.npz.part1").exists()
+    assert parts(tmp_path)
     code, _, err = call(capsys, *command, "-o", tmp_path / "map.npz", "--resume")
     assert code == 0, err
     assert (tmp_path / "map.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()

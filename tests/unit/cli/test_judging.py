@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import winkel as wk
-from winkel.cli.maps import Map, write_map
+from winkel.maps import Map, write_map
 
 from .data import call, call_json, rows, write_table
 

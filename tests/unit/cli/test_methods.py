@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-import typing
 import warnings
 
 import numpy as np
 import pytest
 
 import winkel
-from winkel.cli.methods import METHODS, Resources, UsageError, available, find_method, read_settings
+from winkel.cli.console import Console
+from winkel.cli.methods import (
+    Method,
+    Recipe,
+    UsageError,
+    find_method,
+    methods,
+    read_settings,
+    shared_parameters,
+)
+from winkel.cli.parser import make_parser
+from winkel.data import as_table
+from winkel.estimators import registry
 
 from .data import rows
 
@@ -18,38 +29,35 @@ def settings(method, *given):
     return dict(read_settings(find_method(method), given).settings)
 
 
-def test_the_table_names_what_the_package_has():
-    for method in available().values():
-        assert method.target.startswith("quadratic.") or hasattr(winkel, method.target)
-    missing = set(METHODS) - set(available())
-    assert all(not hasattr(winkel, METHODS[name].target) for name in missing)
+ALL = tuple(methods())
+
+
+def test_methods_are_the_registered_ones_and_exact_ones():
+    names = {command.name for name in registry.names() for command in registry.entry(name).commands}
+    assert names | {"pca", "kernel-pca", "lle", "isomap", "laplacian"} == set(ALL)
+    assert {"mde", "tsm", "tsne"} <= names
+    assert all(method.is_estimator == (name in names) for name, method in methods().items())
+    assert all(method.summary for method in methods().values())
 
 
 def test_an_unknown_method_is_refused_with_the_list():
-    with pytest.raises(UsageError, match=r"'nothing' is not known; choose one of mde, .*pca"):
+    with pytest.raises(UsageError, match=r"'nothing' is not known; choose one of .*mde, .*pca"):
         find_method("nothing")
 
 
-@pytest.mark.parametrize("method", sorted(available()))
+@pytest.mark.parametrize("method", ALL)
 def test_every_method_has_settings_and_makes_a_map(method):
-    X, _ = rows()
-    few = ["n_components=2"]
-    known = _known(method)
-    few += [
-        text for text in ("max_iter=3", "n_neighbors=10", "perplexity=10") if text.partition("=")[0] in known
-    ]
+    table = as_table(rows()[0])
+    known = find_method(method).settings
+    few = ["n_components=2", "max_iter=3", "n_neighbors=10", "perplexity=10", "n_clusters=3"]
+    few = [text for text in few if text.partition("=")[0] in known]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", winkel.errors.NotConvergedWarning)
         warnings.simplefilter("ignore", winkel.errors.DataWarning)  # so few rows
-        fitted = read_settings(find_method(method), few).fit(X, Resources(seed=1, n_jobs=1))
-    assert fitted.embedding.Y.shape == (60, 2)
+        recipe = read_settings(find_method(method), few)
+        fitted = recipe.fit(table, {"random_state": 1, "n_jobs": 1})
+    assert fitted.embedding.Y.shape == (60, recipe.n_components or fitted.embedding.Y.shape[1])
     assert np.isfinite(fitted.embedding.Y).all()
-
-
-def _known(method):
-    with pytest.raises(UsageError) as caught:
-        settings(method, "surely_not=1")
-    return str(caught.value).rpartition("it has ")[2].rstrip(".").split(", ")
 
 
 @pytest.mark.parametrize(
@@ -87,10 +95,12 @@ def test_booleans():
         ("n_neighbors=many", "n_neighbors must be an integer"),
         ("tol=", "tol must be a number; got ''"),
         ("nothing", "takes name=value; got 'nothing'"),
-        ("neighbours=3", "mde has no setting 'neighbours'; it has n_components, preserve, n_neighbors"),
+        ("neighbours=3", "mde has no setting 'neighbours'; it has n_components, .*n_neighbors"),
         ("random_state=3", "random_state is set by the option --seed"),
         ("n_jobs=3", "option --n-jobs"),
         ("callbacks=3", "option --watch"),
+        ("time_limit=3", "option --time-limit"),
+        ("checkpoint=a", "option --resume"),
         ("anchors=3", "mde has no setting 'anchors'"),
     ],
 )
@@ -99,31 +109,35 @@ def test_wrong_settings_are_refused(given, message):
         settings("mde", given)
 
 
-def test_a_preset_is_not_a_setting(monkeypatch):
-    from winkel.cli.methods import Method
-
-    preset = Method("far", "MDE", "distances", {"preserve": "distances"})
-    monkeypatch.setitem(METHODS, "far", preset)
-    assert "preserve" not in _known("far")
-    assert read_settings(preset, ["max_iter=5"]).estimator(Resources()).preserve == "distances"
-
-
-def test_a_method_of_another_version_is_named_as_such(monkeypatch):
-    from winkel.cli.methods import Method
-
-    monkeypatch.setitem(METHODS, "later", Method("later", "Later", "not yet"))
-    assert "later" not in available()
-    with pytest.raises(UsageError, match="'later' is not part of this version"):
-        find_method("later")
+def test_a_preset_is_not_a_setting():
+    preset = Method("apart", "distances", winkel.MDE, {"preserve": "distances"})
+    assert "preserve" not in preset.settings
+    table = as_table(rows()[0])
+    fitted = read_settings(preset, ["max_iter=2"]).fit(table, {"random_state": 0})
+    assert fitted.model.preserve == "distances"
+    assert find_method("tsne").preset == {"objective": "tsne"}
 
 
-def test_resources_reach_the_estimator():
-    model = read_settings(find_method("mde"), []).estimator(Resources(7, 2, "3GB", True))
-    assert (model.random_state, model.n_jobs, model.max_memory, model.verbose) == (7, 2, "3GB", True)
+def test_options_reach_the_estimator():
+    line = ["embed", "x.csv", "-o", "y.csv", "--seed", "7", "--n-jobs", "2", "--max-memory", "3GB"]
+    shared = shared_parameters(make_parser().parse_args(line), Console())
+    fitted = read_settings(find_method("tsm"), ["n_components=2", "max_iter=2"]).fit(
+        as_table(rows()[0]), shared
+    )
+    assert (fitted.model.random_state, fitted.model.n_jobs, fitted.model.max_memory) == (7, 2, "3GB")
+    assert fitted.embedding.seed == 7
 
 
-@pytest.mark.parametrize("method", sorted(available()))
+def test_what_was_for_one_fit_is_not_in_the_model(tmp_path):
+    shared = {"random_state": 0, "callbacks": [print], "checkpoint": tmp_path / "x.part"}
+    fitted = Recipe(find_method("tsm"), {"n_components": 2, "max_iter": 0}).fit(as_table(rows()[0]), shared)
+    assert (fitted.model.callbacks, fitted.model.checkpoint) == (None, None)
+    fitted.save(str(tmp_path / "m.winkel"))
+
+
+@pytest.mark.parametrize("method", ALL)
 def test_the_types_of_all_parameters_can_be_read(method):
     recipe = read_settings(find_method(method), [])
-    assert recipe.n_components >= 1
-    assert typing.get_type_hints(type(recipe))  # the module itself is typed, too
+    assert recipe.n_components is None or recipe.n_components >= 1
+    assert recipe.metric
+    assert recipe.method.settings

@@ -37,7 +37,7 @@ def test_a_page_knows_rows_neighbours_and_further_columns(tmp_path, capsys, writ
     assert call(capsys, *command, *FEW)[0] == 0
     (given,) = written
     assert list(given["maps"]) == ["mde"]
-    assert given["maps"]["mde"].graph.n == 60
+    assert given["maps"]["mde"].embedding.graph.n == 60
     assert given["ids"].tolist()[:1] == ["row 0"]
     assert set(given["labels"]) == set(CLASSES)
     assert len(given["indicatrix"]["mde"].reliability) == 60
