@@ -109,6 +109,7 @@ def test_wrong_settings_are_refused(given, message):
         settings("mde", given)
 
 
+@pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
 def test_a_preset_is_not_a_setting():
     preset = Method("apart", "distances", winkel.MDE, {"preserve": "distances"})
     assert "preserve" not in preset.settings
@@ -118,19 +119,21 @@ def test_a_preset_is_not_a_setting():
     assert find_method("tsne").preset == {"objective": "tsne"}
 
 
+@pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
 def test_options_reach_the_estimator():
     line = ["embed", "x.csv", "-o", "y.csv", "--seed", "7", "--n-jobs", "2", "--max-memory", "3GB"]
     shared = shared_parameters(make_parser().parse_args(line), Console())
-    fitted = read_settings(find_method("tsm"), ["n_components=2", "max_iter=2"]).fit(
+    fitted = read_settings(find_method("mde"), ["max_iter=2"]).fit(
         as_table(rows()[0]), shared
     )
     assert (fitted.model.random_state, fitted.model.n_jobs, fitted.model.max_memory) == (7, 2, "3GB")
     assert fitted.embedding.seed == 7
 
 
+@pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
 def test_what_was_for_one_fit_is_not_in_the_model(tmp_path):
     shared = {"random_state": 0, "callbacks": [print], "checkpoint": tmp_path / "x.part"}
-    fitted = Recipe(find_method("tsm"), {"n_components": 2, "max_iter": 0}).fit(as_table(rows()[0]), shared)
+    fitted = Recipe(find_method("mde"), {"max_iter": 2}).fit(as_table(rows()[0]), shared)
     assert (fitted.model.callbacks, fitted.model.checkpoint) == (None, None)
     fitted.save(str(tmp_path / "m.winkel"))
 

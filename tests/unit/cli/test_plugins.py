@@ -88,7 +88,8 @@ def test_an_estimator_of_the_users_own_makes_maps(tmp_path, capsys, monkeypatch,
 def test_a_plugin_is_part_of_help_and_lists(capsys, plugin):
     with pytest.raises(SystemExit):
         call(capsys, "embed", "--plugin", plugin, "--help")
-    assert "first-columns  the first columns, scaled" in " ".join(capsys.readouterr().out.split("\n"))
+    listed = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert ["first-columns", "the first columns, scaled"] in listed
     assert "first-columns" in call_json(capsys, "info", "--plugin", plugin)[1]["methods"]
 
 

@@ -131,6 +131,6 @@ def test_a_real_fit_is_told_over_a_real_connection():
     assert events[-1][0] == "end"
     last = events[-2][1]
     assert last["iteration"] == 5
-    Y = model.embedding_.Y
+    Y = model.embedding_
     extent = np.ptp(Y, axis=0).max()
     np.testing.assert_allclose(unpacked(last) / 65535, (Y - Y.min(axis=0)) / extent, atol=2e-5)
