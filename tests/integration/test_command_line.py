@@ -60,7 +60,7 @@ def test_every_format_gives_the_same_map(folder, monkeypatch, capfd, suffix):
     assert found.ids.tolist() == [f"row {i}" for i in range(60)]
     assert found.labels.tolist() == [CLASSES[i % 3] for i in range(60)]
     assert main(["--quiet", "embed", "table.csv", "-o", "map.csv", *NAMED, *FEW]) == 0
-    np.testing.assert_array_equal(found.Y, read_map("map.csv").Y.astype(found.Y.dtype))
+    np.testing.assert_allclose(found.Y, read_map("map.csv").Y, atol=1e-3)  # text is read in double precision
 
 
 def test_standard_input_and_output(folder):
@@ -107,7 +107,8 @@ def test_a_hostile_name(folder):
     assert sorted(os.listdir(folder)) == sorted([name, f"map of {name}"])
 
 
-LONG = ("--set", "tol=0", "--set", "n_neighbors=5", "--checkpoint-every", "0")
+LONG = ("--set", "tol=0", "--set", "n_neighbors=5")
+AT_ONCE = ("--checkpoint-every", "0")
 
 
 def wait_for_checkpoints(folder, process, count):
@@ -122,8 +123,8 @@ def wait_for_checkpoints(folder, process, count):
 
 
 def test_a_killed_and_resumed_fit_gives_the_same_bytes(folder, monkeypatch, capfd):
-    arguments = ["embed", "table.csv", "-o", "map.npz", *NAMED, *LONG, "--set", "max_iter=400"]
-    process = start(*arguments, folder=folder)
+    arguments = ["embed", "table.csv", "-o", "map.npz", *NAMED, *LONG, "--set", "max_iter=200"]
+    process = start(*arguments, *AT_ONCE, folder=folder)
     wait_for_checkpoints(folder, process, 5)
     process.kill()
     process.communicate()
@@ -131,7 +132,7 @@ def test_a_killed_and_resumed_fit_gives_the_same_bytes(folder, monkeypatch, capf
     assert not (folder / "map.npz").exists()
     monkeypatch.chdir(folder)
     assert main([*arguments, "--resume", "--json"]) == 0
-    assert json.loads(capfd.readouterr().out)["n_iter"] == 400
+    assert json.loads(capfd.readouterr().out)["n_iter"] == 200
     arguments[3] = "whole.npz"
     assert main(["--quiet", *arguments]) == 0
     assert (folder / "map.npz").read_bytes() == (folder / "whole.npz").read_bytes()
@@ -145,7 +146,7 @@ def test_ctrl_c_writes_the_best_map_so_far(folder):
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "from winkel.cli import main; import sys; sys.exit(main(sys.argv[1:]))"
     )
-    arguments = ("embed", "table.csv", "-o", "map.csv", *NAMED, *LONG, "--set", "max_iter=1000000")
+    arguments = ("embed", "table.csv", "-o", "map.csv", *NAMED, *LONG, *AT_ONCE, "--set", "max_iter=1000000")
     process = subprocess.Popen(
         [COMMAND[0], "-c", program, *arguments],
         cwd=folder,

@@ -17,7 +17,7 @@ from winkel.data.datasets import Dataset
 
 pytestmark = pytest.mark.slow
 EXAMPLES = Path(__file__).parents[2] / "examples"
-ROWS = 160
+ROWS = 240
 DIGITS = datasets.load_digits()
 
 
