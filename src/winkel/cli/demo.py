@@ -21,7 +21,7 @@ _N_NEIGHBORS = 15
 
 
 def methods(seed: int) -> dict[str, Any]:
-    """One estimator a map; all but the last give maps of two dimensions."""
+    """One estimator per map; all but the last give maps of two dimensions."""
     return {
         "MDE": MDE(random_state=seed),
         "LVM": LVM(levels=1, random_state=seed),

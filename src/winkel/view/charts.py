@@ -84,7 +84,7 @@ def plot_angles(
     if threshold is not None:
         ax.axvline(threshold, color=ALARM, linewidth=1.4, linestyle="--", label=f"threshold {threshold:g}°")
     ax.set(
-        xlabel="angle in degrees", ylabel="share of pairs a degree", xlim=(0, 180), xticks=range(0, 181, 30)
+        xlabel="angle in degrees", ylabel="share of pairs per degree", xlim=(0, 180), xticks=range(0, 181, 30)
     )
     return _finished(ax, path, legend=len(named) > 1 or threshold is not None)
 

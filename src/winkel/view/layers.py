@@ -184,7 +184,7 @@ def draw_ellipses(ax: Any, points: FloatArray, shapes: FloatArray, most: int) ->
     """Tissot's ellipses at `most` places spread over the map: what a small circle of the data becomes.
 
     `shapes` holds a 2 × 2 matrix per point, whose singular vectors and values are the axes of the ellipse. All ellipses are
-    scaled alike, so that a middling one nearly touches its neighbours; the largest are cut to four times that.
+    scaled alike, so that an ellipse of median size nearly touches its neighbours; the largest are cut to four times that.
     """
     from matplotlib.collections import EllipseCollection
 

@@ -123,9 +123,7 @@ def test_a_preset_is_not_a_setting():
 def test_options_reach_the_estimator():
     line = ["embed", "x.csv", "-o", "y.csv", "--seed", "7", "--n-jobs", "2", "--max-memory", "3GB"]
     shared = shared_parameters(make_parser().parse_args(line), Console())
-    fitted = read_settings(find_method("mde"), ["max_iter=2"]).fit(
-        as_table(rows()[0]), shared
-    )
+    fitted = read_settings(find_method("mde"), ["max_iter=2"]).fit(as_table(rows()[0]), shared)
     assert (fitted.model.random_state, fitted.model.n_jobs, fitted.model.max_memory) == (7, 2, "3GB")
     assert fitted.embedding.seed == 7
 
