@@ -10,7 +10,7 @@ import numpy as np
 
 import winkel as wk
 from winkel.graph import knn, knn_query
-from winkel.methods.starts import principal_start
+from winkel.methods.recipes import principal_start
 from winkel.view.lvm import plot_density, plot_uncertain, plot_variance
 
 STEMS = ("latitude", "longitude", "meridian", "projection", "cartography", "equator")
@@ -22,7 +22,7 @@ def digits(folder: Path) -> None:
     model = wk.LVM(random_state=0, max_iter=200).fit(X)
     print(f"digits: log-likelihood {model.log_likelihood_[0]:.0f} -> {model.log_likelihood_[-1]:.0f}")
     print(f"  variances from {model.variance_.min():.3g} to {model.variance_.max():.3g}")
-    Y = model.embedding_.Y
+    Y = model.embedding_
     nearest = knn(Y, 1).knn_indices[:, 0]
     right = data.y[nearest] == data.y
     uncertain = model.outlier_score_ > np.quantile(model.outlier_score_, 0.95)
@@ -41,12 +41,12 @@ def words(folder: Path, count: int = 5000) -> None:
     X, names = data.X[:count].astype(np.float32), data.ids[:count]
     model = wk.LVM(10, n_neighbors=4, n_steps=3, random_state=0, max_iter=200).fit(X)
     first = knn(X, 1).knn_indices[:, 0]
-    for name, Y in (("LVM, 10 dimensions", model.embedding_.Y), ("PCA, 10", principal_start(X, 10))):
+    for name, Y in (("LVM, 10 dimensions", model.embedding_), ("PCA, 10", principal_start(X, 10))):
         found = knn_query(Y, Y, 11)[0][:, 1:]
         print(
             f"words, {name}: nearest neighbour among the 10 nearest: {(found == first[:, None]).any(1).mean():.3f}"
         )
-    near = knn(model.embedding_.Y, 4).knn_indices
+    near = knn(model.embedding_, 4).knn_indices
     for word in ("river", "king", "happy"):
         if word in names:
             print(f"  {word}: {', '.join(names[near[list(names).index(word)]])}")
@@ -60,7 +60,7 @@ def strings(folder: Path) -> None:
     closest = np.array([min(range(len(STEMS)), key=lambda s: edit_distance(t, STEMS[s])) for t in texts])
     names = np.array(STEMS)[closest]
     print(f"strings: {len(texts)} misspellings of {len(STEMS)} words")
-    wk.plot(model.embedding_.Y, labels=names, title="misspellings", path=folder / "lvm-strings.png")
+    wk.plot(model.embedding_, labels=names, title="misspellings", path=folder / "lvm-strings.png")
 
 
 def edit_distance(a: str, b: str) -> float:

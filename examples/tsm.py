@@ -23,7 +23,7 @@ print(wk.TSM.choose(X, n_components=(8, 16), sparsity=(0.98, 0.99)))
 dimensions, kept = (4, 8, 16, 32), {"TSM": [], "SVD": []}
 for d in dimensions:
     model = wk.TSM(d, random_state=0).fit(X)
-    for name, Y in (("TSM", model.embedding_.Y), ("SVD", svd_map(X, d))):
+    for name, Y in (("TSM", model.embedding_), ("SVD", svd_map(X, d))):
         kept[name].append(angular_deviation(X, Y, threshold=model.threshold_).value)
         print(
             f"{name} in {d:2d} dimensions: angles of similar digits change by {kept[name][-1]:.2f}°, "

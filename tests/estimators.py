@@ -19,7 +19,7 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
         "distances": {"preserve": "distances"},
         "standardized": {"constraint": "standardized"},
     },
-    "LVM": {"": {}, "flat": {"n_levels": 0}},
+    "LVM": {"": {}, "coarse": {"levels": 2}},
     "TSM": {"": {"n_components": 4}, "landmarks": {"n_landmarks": 40}, "relu": {"placement": "relu"}},
     "KDS": {"": {}, "minibatch": {"training": "minibatch"}},
     "AttractRepel": {name: {"objective": name} for name in ("lle", "tsne", "umap", "two_kernel_pca", "pca")},

@@ -24,8 +24,10 @@ import numpy as np
 import winkel as wk
 from winkel.errors import DataWarning, NotConvergedWarning
 from winkel.measures.clustering import clustering_accuracy
-from winkel.methods.kds import Coder, Plan, encode, train
+from winkel.methods.kds import Coder, encode
 from winkel.methods.kds.dictionary import start_atoms
+from winkel.methods.kds.training import Training, train
+from winkel.run import Run
 
 FIVE = (0, 3, 4, 6, 7)
 
@@ -145,9 +147,9 @@ def coding(rows: int) -> None:
     from sklearn.decomposition import MiniBatchDictionaryLearning, sparse_encode
 
     X, _ = some(*mnist(FIVE), rows, 0)
-    atoms = start_atoms(X, 500, "kmeans++", 0)
+    atoms = start_atoms(X, 500, "kmeans++", Run())
     for method in ("projected_gradient", "frank_wolfe"):
-        seconds, ours = timed(partial(encode, X, atoms, Coder(1.0, method, n_jobs=2)))
+        seconds, ours = timed(partial(encode, X, atoms, Coder(1.0, method), Run(n_jobs=2)))
         speed(f"winkel {method}", len(X), seconds, ours.matrix.nnz / len(X))
     few = X[: max(1, rows // 10)].astype(
         np.float64
@@ -162,8 +164,8 @@ def coding(rows: int) -> None:
             partial(sparse_encode, few, unit_atoms, algorithm=algorithm, n_jobs=2, **settings)
         )
         speed(f"scikit-learn {algorithm}", len(few), seconds, (codes != 0).sum() / len(few))
-    plan = Plan(500, "minibatch", init=atoms, max_iter=1, seed=0)
-    seconds, found = timed(partial(train, X, Coder(1.0, n_jobs=2), plan))
+    walk = Training(500, Coder(1.0), "minibatch", atoms, batch_size=4096, max_iter=1, tol=1e-4)
+    seconds, found = timed(partial(train, X, walk, Run(n_jobs=2)))
     ours = encode(few, found.atoms, Coder(1.0))
     speed("winkel, a walk of training", len(X), seconds, ours.matrix.nnz / len(few))
     learner = MiniBatchDictionaryLearning(
@@ -207,7 +209,7 @@ def against_torch(rows: int | None, n_atoms: int, layers: int, epochs: int) -> N
         f"{clustering_accuracy(y, model.labels_):.4f}, {ours:.1f} s for training and clustering",
         flush=True,
     )
-    network = KDSEncoder(start_atoms(X, n_atoms, "kmeans++", 0), locality=1.0, n_layers=layers)
+    network = KDSEncoder(start_atoms(X, n_atoms, "kmeans++", Run()), locality=1.0, n_layers=layers)
     spent = 0.0
     for epoch in range(epochs):
         started = time.perf_counter()
@@ -230,7 +232,8 @@ def gradient_training(rows: int | None) -> None:
     X, _ = some(*mnist(FIVE), rows, 0)
     for training, steps in (("alternating", 50), ("minibatch", 15), ("gradient", 60)):
         started = time.perf_counter()
-        found = train(X, Coder(1.0, n_jobs=2), Plan(200, training, max_iter=steps, seed=0))
+        settings = Training(200, Coder(1.0), training, "kmeans++", batch_size=4096, max_iter=steps, tol=1e-4)
+        found = train(X, settings, Run(n_jobs=2))
         seconds = time.perf_counter() - started
         print(
             f"{training:>12}: objective {found.objective:.4f}, {found.history.n_rows - 1} walks, {seconds:.1f} s"

@@ -22,7 +22,7 @@ import numpy as np
 import winkel as wk
 from winkel.errors import DataWarning
 from winkel.graph import knn, knn_query
-from winkel.methods.starts import principal_start
+from winkel.methods.recipes import principal_start
 from winkel.view.lvm import plot_density, plot_uncertain, plot_variance
 
 
@@ -62,7 +62,7 @@ def draw_map(options: argparse.Namespace) -> None:
     """Figures 2 and S1 to S3, and a table with umap-learn where it is installed."""
     images, X, y = mnist(options.rows)
     model, cpu, wall = timed(lvm(options, n_neighbors=9, n_steps=1).fit, X)
-    Y, variance = model.embedding_.Y, model.variance_
+    Y, variance = model.embedding_, model.variance_
     print(f"{len(X)} images, k=9, s=1, levels={model.n_levels_}, {options.iterations} iterations")
     print(f"  similar pairs {model.n_similar_}, dissimilar {model.n_dissimilar_}")
     print(f"  log-likelihood {model.log_likelihood_[0]:.0f} -> {model.log_likelihood_[-1]:.0f}")
@@ -99,7 +99,7 @@ def errors(options: argparse.Namespace) -> None:
         line = f"{d:>4}{error_rate(X[:, :d], y):>8.2f}"
         for levels in (1, 2):
             model, cpu, _ = timed(lvm(options, d, n_neighbors=9, n_steps=2, levels=levels).fit, X)
-            line += f"{error_rate(model.embedding_.Y, y):>10.2f}{cpu:>8.1f}"
+            line += f"{error_rate(model.embedding_, y):>10.2f}{cpu:>8.1f}"
         print(line, flush=True)
 
 
@@ -130,7 +130,7 @@ def recall(options: argparse.Namespace) -> None:
 def words_map(options: argparse.Namespace, X: Any, d: int, levels: int) -> Any:
     """Means from the start of principal components, which keeps a little more than the spectral one."""
     model = lvm(options, d, n_neighbors=4, n_steps=3, levels=levels, init=principal_start(X, d).astype(float))
-    return model.fit(X).embedding_.Y
+    return model.fit(X).embedding_
 
 
 class Clock:

@@ -104,9 +104,9 @@ def figures(args: argparse.Namespace) -> None:
         start = time.process_time()
         model = wk.TSM(d, threshold=tau, max_iter=args.updates, random_state=0, n_jobs=args.jobs).fit(X)
         seconds = time.process_time() - start
-        curves["TSM"].append(describe("TSM", d, X, model.embedding_.Y, model.threshold_, args.sample))
+        curves["TSM"].append(describe("TSM", d, X, model.embedding_, model.threshold_, args.sample))
         curves["SVD"].append(describe("SVD", d, X, svd_map(X, d), model.threshold_, args.sample))
-        maps.append(model.embedding_.Y)
+        maps.append(model.embedding_)
         fall = model.objective_ / model.objective_history_[0]
         print(
             f"        objective {fall:.2%} of its start after {args.updates} passes (fig 8); {seconds:.1f} s of processor time"
@@ -146,7 +146,7 @@ def landmarks(args: argparse.Namespace) -> None:
         print(
             f"  {len(X)} rows from {args.landmarks} landmarks: {time.process_time() - start:.1f} s of processor time"
         )
-        curves["TSM/LLX"].append(describe("TSM/LLX", d, X, model.embedding_.Y, model.threshold_, args.sample))
+        curves["TSM/LLX"].append(describe("TSM/LLX", d, X, model.embedding_, model.threshold_, args.sample))
         curves["SVD"].append(describe("SVD", d, X, svd_map(X, d), model.threshold_, args.sample))
     draw(args, curves, f"{args.data}, {len(X)} rows, {args.landmarks} landmarks")
 
@@ -175,7 +175,7 @@ def words(args: argparse.Namespace) -> None:
             random_state=0,
             n_jobs=args.jobs,
         ).fit(X)
-        for name, Y in (("TSM", model.embedding_.Y), ("SVD", svd_map(X, d))):
+        for name, Y in (("TSM", model.embedding_), ("SVD", svd_map(X, d))):
             describe(name, d, X, Y, model.threshold_, args.sample)
             for kind, value in rates(Y).items():
                 curves[kind][name].append(value)
@@ -275,7 +275,7 @@ def direct(args: argparse.Namespace) -> None:
         f"{time.perf_counter() - wall:.0f} s by the clock; peak memory "
         f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB"
     )
-    describe("TSM", d, X, model.embedding_.Y, model.threshold_, args.sample)
+    describe("TSM", d, X, model.embedding_, model.threshold_, args.sample)
     describe("SVD", d, X, svd_map(X, d), model.threshold_, args.sample)
 
 

@@ -8,12 +8,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import winkel as wk
-from winkel.methods.lvm.coarsening import Family, Ties, _split, coarsen, expected_pairs, resolve_levels
+from winkel.data import as_table
+from winkel.methods.lvm.coarsening import Family, Ties, _split, coarsen, enough_levels, expected_pairs
 from winkel.methods.lvm.landmarks import ByRows
 from winkel.methods.lvm.model import Model
 from winkel.methods.lvm.neighborhood import CALIBRATION as C
-from winkel.methods.lvm.neighborhood import neighborhood
+from winkel.methods.lvm.neighborhood import find_neighborhood
 from winkel.random import Stream
+from winkel.run import Run
 from winkel.solvers.em import EM
 
 
@@ -24,8 +26,8 @@ def rng(seed):
 def random_model(n, k, n_steps, levels, seed, scale, heavy):
     """A model of random rows; with `heavy`, its masses and tie weights are random too."""
     X = scale * rng(seed).normal(size=(n, 4))
-    near = neighborhood(wk.graph.knn(X, min(k, n - 1)), n_steps, 1)
-    coarse = coarsen(near, levels, ByRows(X, "euclidean", 1), seed)
+    near = find_neighborhood(wk.graph.knn(X, min(k, n - 1)), n_steps, Run())
+    coarse = coarsen(near, levels, ByRows(as_table(X), "euclidean", Run()), Run(seed=seed))
     if heavy:
         families = tuple(
             Family(f.items, f.bounds, f.reach, f.slack, np.exp(rng(i).normal(size=len(f.items))), f.member)
@@ -34,9 +36,9 @@ def random_model(n, k, n_steps, levels, seed, scale, heavy):
         ties = coarse.ties
         weight = np.exp(2 * rng(9).normal(size=len(ties.item)))
         coarse = type(coarse)(
-            (*families, coarse.base), Ties(ties.landmark, ties.item, weight, ties.length), coarse.stages
+            (*families, coarse.base), Ties(ties.landmark, ties.item, weight, ties.length), coarse.divisions
         )
-    return Model(near, coarse, single=False, n_jobs=1)
+    return Model(near, coarse, Run(), single=False)
 
 
 @given(
@@ -93,11 +95,11 @@ def test_landmarks_stand_for_all_pairs_on_the_scales_of_equation_26(n, blocks, s
     member[order] = np.arange(n)
     reach, slack, mass = random.random((3, n)) + 0.1
     family = Family(order, bounds, reach, slack, mass, member)
-    above, below, ties, stage = _split(family, 2.0, ByRows(X, "euclidean", 1), Stream(seed))
+    above, below, ties, division = _split(family, 2.0, ByRows(as_table(X), "euclidean", Run()), Stream(seed))
     assert sorted(below.items) == list(range(n))
     place = {item: p for p, item in enumerate(order)}
     parts = [below.items[a:b] for a, b in zip(below.bounds[:-1], below.bounds[1:])]
-    led = {tuple(sorted(part)): set(part) & set(stage.landmarks) for part in parts}
+    led = {tuple(sorted(part)): set(part) & set(division.landmarks) for part in parts}
     stands_for = {mark: part for part, marks in led.items() for mark in marks if len(marks) == 1}
     assert set(stands_for) == set(above.items)
     for mark, item, weight, length in zip(ties.landmark, ties.item, ties.weight, ties.length):
@@ -125,8 +127,8 @@ def test_numbers_of_pairs_grow_as_the_paper_says(levels, exponent):
     sizes, counts = (2000, 16000), []
     for n in sizes:
         X = rng(0).normal(size=(n, 3)).astype(np.float32)
-        near = neighborhood(wk.graph.knn(X, 3, n_jobs=1), 1, 1)
-        coarse = coarsen(near, levels, ByRows(X, "euclidean", 1), 0)
+        near = find_neighborhood(wk.graph.knn(X, 3, n_jobs=1), 1, Run())
+        coarse = coarsen(near, levels, ByRows(as_table(X), "euclidean", Run()), Run(seed=0))
         counts.append(sum(f.n_pairs for f in coarse.families))
         assert counts[-1] == pytest.approx(expected_pairs(n, levels), rel=0.3)
     growth = np.log(counts[1] / counts[0]) / np.log(sizes[1] / sizes[0])
@@ -135,4 +137,4 @@ def test_numbers_of_pairs_grow_as_the_paper_says(levels, exponent):
 
 def test_levels_by_size():
     sizes = (10, 4000, 10_000, 70_000, 300_000, 10**6)
-    assert [resolve_levels("auto", n) for n in sizes] == [0, 0, 1, 1, 2, 2]
+    assert [enough_levels(n) for n in sizes] == [0, 0, 1, 1, 2, 2]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from winkel import _core
-from winkel.methods.kds import CODERS, Coder, encode
+from winkel.methods.kds import Coder, encode
+from winkel.methods.kds.coding import CODERS
 
 FLOATS = st.floats(-50, 50, allow_nan=False, width=32)
 

@@ -9,8 +9,10 @@ from scipy.spatial.distance import cdist, pdist
 
 import winkel as wk
 from winkel.measures.clustering import clustering_accuracy
-from winkel.methods.kds import CODERS, Coder, encode, spectral_clusters
+from winkel.methods.kds import Coder, encode, spectral_clusters
+from winkel.methods.kds.coding import CODERS
 from winkel.methods.kds.dictionary import Sums, dictionary_gradient
+from winkel.run import Run
 
 
 def rng(seed=0):
@@ -56,7 +58,7 @@ def test_theorem_3_the_dictionary_is_unique(locality):
     rows = draw.normal(size=(200, 6))
     atoms = rows[:15]
     codes = encode(rows, atoms, Coder(locality)).matrix
-    sums = Sums.of(codes, rows, np.zeros(6), 1)
+    sums = Sums.of(codes, rows, np.zeros(6), Run())
     assert (sums.usage > 0).all()
     best = sums.best_atoms(locality, atoms)
     np.testing.assert_array_equal(best, sums.best_atoms(locality, draw.normal(size=(15, 6))))
@@ -69,7 +71,9 @@ def test_theorem_3_the_dictionary_is_unique(locality):
         step = draw.normal(size=best.shape) * 10.0 ** draw.uniform(-3, 1)
         there = objective(codes, rows, best + step, locality)
         assert there >= least + 0.5 * bottom * np.sum(step**2) - 1e-9 * there
-    with_center = Sums.of(codes, rows, rows.mean(axis=0), 1).best_atoms(locality, atoms) + rows.mean(axis=0)
+    with_center = Sums.of(codes, rows, rows.mean(axis=0), Run()).best_atoms(locality, atoms) + rows.mean(
+        axis=0
+    )
     np.testing.assert_allclose(with_center, best, atol=1e-10)
 
 
@@ -77,7 +81,7 @@ def test_the_gradient_in_the_atoms():
     draw = rng(6)
     rows, atoms = draw.normal(size=(60, 4)), draw.normal(size=(8, 4))
     codes = encode(rows, atoms, Coder(0.4)).matrix
-    slope = dictionary_gradient(Sums.of(codes, rows, np.zeros(4), 1), atoms, 0.4)
+    slope = dictionary_gradient(Sums.of(codes, rows, np.zeros(4), Run()), atoms, 0.4)
     step = 1e-6 * draw.normal(size=atoms.shape)
     rise = objective(codes, rows, atoms + step, 0.4) - objective(codes, rows, atoms - step, 0.4)
     assert rise == pytest.approx(2 * np.sum(slope * step), rel=1e-5)

@@ -32,7 +32,7 @@ def scores(Y, tau):
 def test_digits(d, deviation, index, error, linear):
     model = wk.TSM(d, random_state=0).fit(DIGITS)
     assert model.threshold_ == pytest.approx(0.931, abs=1e-3)
-    found = scores(model.embedding_.Y, model.threshold_)
+    found = scores(model.embedding_, model.threshold_)
     assert found[0] <= deviation
     assert found[1] >= index
     assert found[2] <= error

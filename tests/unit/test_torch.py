@@ -14,8 +14,10 @@ import winkel as wk
 from winkel import _core
 from winkel.data.fetch import find
 from winkel.errors import InvalidInputError, InvalidParameterError
-from winkel.methods.kds import Coder, Plan, encode, train
+from winkel.methods.kds import Coder, encode
 from winkel.methods.kds.dictionary import start_atoms
+from winkel.methods.kds.training import Training, train
+from winkel.run import Run
 
 
 def test_without_pytorch_the_install_command_is_told():
@@ -85,8 +87,9 @@ def test_gradients_reach_atoms_and_step(torch, encoder_of):
 
 def agreement(encoder_of, rows, m, locality, **training):
     """The unrolled encoder's objective over that of alternating training, both from the same atoms."""
-    start = start_atoms(rows, m, "kmeans++", 0)
-    turns = train(rows, Coder(locality), Plan(m, init=start, max_iter=200, tol=1e-4, seed=0))
+    start = start_atoms(rows, m, "kmeans++", Run())
+    exact = Training(m, Coder(locality), "alternating", start, batch_size=1, max_iter=200, tol=1e-4)
+    turns = train(rows, exact, Run())
     layers = training.pop("n_layers")
     encoder = encoder_of(start, locality=locality, n_layers=layers)
     history = encoder.fit(rows, **training)

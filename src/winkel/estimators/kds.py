@@ -2,70 +2,46 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, issparse, vstack
-from sklearn.utils.validation import check_is_fitted
+from scipy.sparse import csr_array, issparse
 
-from ..embedding import Embedding
-from ..errors import DataWarning, InvalidInputError, InvalidParameterError
-from ..methods.kds import (
-    BATCH_SIZE,
-    Coder,
-    Codes,
-    Plan,
-    Trained,
-    code_spectrum,
-    decode,
-    encode,
-    train,
-)
-from ..methods.kds.batches import ArrayBatches, Batches, BatchSource, StreamBatches, first_rows
-from ..resources import check_memory, parse_memory, resolve_n_jobs, resolve_seed
-from ..typing import FloatArray, RandomState
+from ..checks import array, choice, integer, number
+from ..errors import InvalidInputError
+from ..methods.kds import Coder, decode, encode
+from ..methods.kds.dictionary import STARTS
+from ..methods.kds.fit import Clustering, Fit, Map, Settings, fit, fit_batches, place
+from ..methods.kds.training import TRAININGS, BatchSource, Training
+from ..typing import FloatArray
 from .base import Embedder
+from .registry import estimator
 
-_ATOMS_A_ROW = 16  # in the forecast of memory; most rows use fewer
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class CodedEmbedder(Embedder):
-    """An estimator that codes rows by learned atoms; `_read_codes` says what it makes of the codes."""
+    """An estimator that codes rows by learned atoms; `_goal` says what it makes of the codes."""
 
-    _counts: tuple[str, ...] = ("n_atoms", "batch_size")  # parameters that must be positive integers
+    n_atoms: int = 100
+    locality: float = 0.1
+    coder: str = "projected_gradient"
+    training: str = "alternating"
+    init: str | ArrayLike = "kmeans++"
+    batch_size: int = 4096
+    max_iter: int = 100
+    tol: float = 1e-3
 
-    codes_: csr_array
-    n_atoms: int
-    locality: float
-    coder: str
-    training: str
-    init: str | ArrayLike
-    batch_size: int
-    max_iter: int
-    tol: float
-    random_state: RandomState
-    n_jobs: int | None
-    verbose: bool | int
-    callbacks: Sequence[object] | None
-    max_memory: int | float | str | None
+    _fitted: ClassVar[tuple[str, ...]] = ("codes_",)
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find atoms and codes of the rows of X, and what follows from them; y is ignored."""
-        self._check_choices()
-        seed = resolve_seed(self.random_state)
-        rows = self._read(X, allow_sparse=False).values
-        m = self._usable_atoms(len(rows))
-        self._check_memory(len(rows), m)
-        data: FloatArray | Batches = rows
-        if self.training == "minibatch":
-            data = ArrayBatches(rows, self.batch_size, seed)
-        trained = self._train(data, m, seed)
-        self._finish(trained, encode(rows, trained.atoms, self._coder()), seed, rows.dtype)
-        self._say_faithfulness(rows)
+        settings = self._settings()
+        table = self._read(X, allow_sparse=False)
+        with self._working(table) as run:
+            self._keep(fit(table, settings, run))
         return self
 
     def fit_batches(self, batches: BatchSource) -> Any:
@@ -74,42 +50,33 @@ class CodedEmbedder(Embedder):
         `batches` is an iterable of arrays that can be walked several times (a list, or an object with `__iter__`), or a
         function that returns an iterator.
         """
-        self._check_choices()
-        stream, seed = StreamBatches(batches), resolve_seed(self.random_state)
-        some = first_rows(stream, self.n_atoms)
+        settings = self._settings()
+        with self._working("batches") as run:  # a checkpoint knows them by the atoms that they start with
+            self._keep(fit_batches(batches, settings, run))
         self.__dict__.pop("feature_names_in_", None)
-        self.n_features_in_ = int(some.shape[1])
-        trained = self._train(stream, self._usable_atoms(len(some)), seed, training="minibatch")
-        parts = [
-            encode(self._as(batch, some.dtype), trained.atoms, self._coder()) for batch in stream.in_order()
-        ]
-        codes = Codes(
-            vstack([part.matrix for part in parts], format="csr"),
-            np.concatenate([part.objective for part in parts]),
-            np.concatenate([part.gap for part in parts]),
-        )
-        return self._finish(trained, codes, seed, some.dtype)
+        self.n_features_in_ = int(self.atoms_.shape[1])
+        return self
 
     def encode(self, X: Any) -> csr_array:
         """The codes of rows by `atoms_` (CSR): convex weights, optimal over all atoms, each row by itself."""
-        rows = self._read_new(X)
-        if issparse(rows):
-            raise InvalidInputError("X is sparse, which is not supported here. Pass X.toarray().")
-        return encode(self._as(rows, self.embedding_.Y.dtype), self.atoms_, self._coder()).matrix
+        rows = self._read_new(X, allow_sparse=False).values
+        # In the precision of the fitted rows, so that equal rows get equal codes.
+        rows = rows.astype(self.embedding_.dtype, copy=False)
+        return encode(rows, self.atoms_, self._coder(), self._placing_run()).matrix
 
     def decode(self, codes: Any) -> FloatArray:
         """The rows that `codes` (n × n_atoms, dense or sparse) stand for."""
-        check_is_fitted(self, "embedding_")
+        atoms = self.atoms_
         codes = codes if issparse(codes) else np.asarray(codes)
-        if codes.ndim != 2 or codes.shape[1] != len(self.atoms_):
+        if codes.ndim != 2 or codes.shape[1] != len(atoms):
             raise InvalidInputError(
-                f"codes must have one column for each of the {len(self.atoms_)} atoms; got shape {codes.shape}."
+                f"codes must have one column for each of the {len(atoms)} atoms; got shape {codes.shape}."
             )
-        return decode(codes, self.atoms_)
+        return decode(codes, atoms)
 
     def transform(self, X: Any) -> FloatArray:
         """Places of rows: the means of their atoms' places, weighted by their codes."""
-        return self._place(self.encode(X))
+        return place(self.encode(X), self.atom_places_, self.embedding_.dtype)
 
     @property
     def atoms_(self) -> FloatArray:
@@ -124,130 +91,91 @@ class CodedEmbedder(Embedder):
     @property
     def usage_(self) -> FloatArray:
         """How much each atom is used: the sum of its weights over the fitted rows."""
-        check_is_fitted(self, "embedding_")
+        self._result  # noqa: B018 - says so if this is not fitted
         return np.asarray(self.codes_.sum(axis=0))
 
     @abstractmethod
-    def _read_codes(self, codes: csr_array, seed: int) -> FloatArray:
-        """The atoms' places; sets whatever else is fitted."""
+    def _goal(self) -> Map | Clustering:
+        """What is made of the codes, checked."""
 
-    def _place(self, codes: csr_array) -> FloatArray:
-        return np.asarray(codes @ self.atom_places_).astype(self.embedding_.Y.dtype)
-
-    def _finish(self, trained: Trained, codes: Codes, seed: int, dtype: Any) -> Any:
-        self.codes_ = codes.matrix
-        places = self._read_codes(codes.matrix, seed)
-        self.embedding_ = Embedding(
-            Y=np.asarray(codes.matrix @ places).astype(dtype),
-            objective=float(codes.objective.mean()),
-            residual=trained.residual,
-            history=trained.history,
-            status=trained.status,
-            seed=seed,
-            settings={"method": "KDS", "training": self.training, "locality": float(self.locality)},
-            blocks={"atoms": trained.atoms, "atom_places": places},
-        )
-        return self
-
-    def _train(self, data: FloatArray | Batches, m: int, seed: int, training: str | None = None) -> Trained:
-        init = self.init if isinstance(self.init, str) else np.asarray(self.init)
-        plan = Plan(m, training or self.training, init, self.max_iter, self.tol, seed)
-        return train(data, self._coder(), plan, verbose=self.verbose, callbacks=self.callbacks or ())
+    def _keep(self, found: Fit) -> None:
+        self.codes_ = found.codes
+        self.result_ = found.embedding
 
     def _coder(self) -> Coder:
-        return Coder(self.locality, self.coder, n_jobs=resolve_n_jobs(self.n_jobs))
+        return Coder(self.locality, self.coder)
 
-    @staticmethod
-    def _as(rows: FloatArray, dtype: Any) -> FloatArray:
-        """Rows in the precision of the fitted ones, so that equal rows get equal codes."""
-        return rows.astype(dtype, copy=False)
-
-    def _check_choices(self) -> None:
-        """Raise for parameters that cannot be used, before the data is looked at."""
-        for name in self._counts:
-            value: Any = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise InvalidParameterError(f"{name} must be a positive integer; got {value!r}.")
-        self._coder()
-        parse_memory(self.max_memory)
-        Plan(1, self.training)
-
-    def _usable_atoms(self, n: int) -> int:
-        m = int(self.n_atoms)
-        if m > n:
-            warnings.warn(
-                f"n_atoms={m}, but there are only {n} rows; n_atoms={n} is used.", DataWarning, stacklevel=3
-            )
-        return min(m, n)
-
-    def _check_memory(self, n: int, m: int) -> None:
-        d = self.n_features_in_
-        forecast = 12 * n * min(m, _ATOMS_A_ROW) + 8 * (4 * m * m + 5 * m * d)
-        check_memory(forecast, parse_memory(self.max_memory), "KDS", "Fewer atoms need less.")
+    def _settings(self) -> Settings:
+        """The parameters, checked."""
+        training = Training(
+            n_atoms=integer("n_atoms", self.n_atoms, 1),
+            coder=self._coder(),
+            method=choice("training", self.training, TRAININGS),
+            init=choice("init", self.init, STARTS, also="an array")
+            if isinstance(self.init, str)
+            else array("init", self.init, (None, None)),
+            batch_size=integer("batch_size", self.batch_size, 1),
+            max_iter=integer("max_iter", self.max_iter, 0),
+            tol=number("tol", self.tol, 0.0),
+        )
+        return Settings(training, self._goal())
 
 
+@estimator("kds", "K-Deep Simplex: learned atoms, rows as mixtures of a few near ones")
 class KDS(CodedEmbedder):
     """A dictionary of atoms, codes on the simplex, and the map that they give (Tasissa, Tankala, Murphy and Ba 2023).
 
     Each row is a convex combination of a few near atoms: codes minimise ½‖y − Σ xⱼaⱼ‖² + locality Σ xⱼ‖y − aⱼ‖².
 
+    `transform` codes each row by itself, and a row that equals a fitted one gets its place.
+
     Parameters
     ----------
-    n_components : dimension of the map.
-    n_atoms : how many atoms are learned; `winkel.methods.kds.error_by_atoms` shows what each number gives.
-    locality : how much nearness of the atoms counts beside the error of the code; larger means fewer atoms a row.
-        It has no unit: the same value suits the same data at any scale.
-    coder : "projected_gradient" (accelerated) or "frank_wolfe"; both give the optimum over all atoms.
-    training : "alternating" (exact codes and the closed-form dictionary by turns; the objective never rises), "minibatch"
-        (online, `batch_size` rows at a time; memory maps are read batch by batch) or "gradient" (Adam on the atoms).
-    init : where atoms start: "kmeans++" or "random" rows, or an array (n_atoms × n_features).
-    max_iter, tol : walks over the data at most; relative fall of the objective at which to stop.
+    n_components : int, default=2
+        Dimension of the map.
+    n_atoms : int, default=100
+        How many atoms are learned; `winkel.methods.kds.error_by_atoms` shows what each number gives.
+    locality : float, default=0.1
+        How much nearness of the atoms counts beside the error of the code; larger means fewer atoms a row. It has no
+        unit: the same value suits the same data at any scale.
+    coder : {"projected_gradient", "frank_wolfe"}, default="projected_gradient"
+        How codes are found, by accelerated projected gradient or by Frank–Wolfe; both give the optimum over all atoms.
+    training : {"alternating", "minibatch", "gradient"}, default="alternating"
+        "alternating" finds exact codes and the closed-form dictionary by turns, and the objective never rises; "minibatch"
+        is online, `batch_size` rows at a time, and reads memory maps batch by batch; "gradient" is Adam on the atoms.
+    init : {"kmeans++", "random"} or array of shape (n_atoms, n_features), default="kmeans++"
+        Where atoms start: rows apart from each other, any rows, or atoms of your own.
+    batch_size : int, default=4096
+        Rows of a batch, for training="minibatch".
+    max_iter : int, default=100
+        Walks over the data at most.
+    tol : float, default=0.001
+        Relative fall of the objective at which to stop.
 
     Attributes
     ----------
-    atoms_ : n_atoms × n_features.    codes_ : CSR, n × n_atoms.    usage_ : how much each atom is used.
-    embedding_ : the Embedding; also `objective_` (mean over rows), `history_`, `status_`, `n_iter_` read from it.
-    atom_places_ : the atoms on the map (n_atoms × n_components).
+    atoms_ : ndarray of shape (n_atoms, n_features)
+        The atoms.
+    codes_ : csr_array of shape (n_samples, n_atoms)
+        The codes of the fitted rows; `objective_` is their mean objective.
+    usage_ : ndarray of shape (n_atoms,)
+        How much each atom is used: the sum of its weights over the fitted rows.
+    atom_places_ : ndarray of shape (n_atoms, n_components)
+        The atoms on the map.
 
-    The same `random_state` gives the same bytes for any `n_jobs`. `transform` codes each row by itself, and a row that
-    equals a fitted one gets its place.
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> X = wk.datasets.load_digits().X
+    >>> kds = wk.KDS(n_atoms=20, max_iter=60, random_state=0).fit(X[:300])
+    >>> kds.embedding_.shape, kds.codes_.shape
+    ((300, 2), (300, 20))
+    >>> kds.decode(kds.encode(X[300:302])).shape
+    (2, 64)
     """
 
-    _fitted = ("n_features_in_", "feature_names_in_", "codes_")
-    _counts = ("n_components", "n_atoms", "batch_size")
+    n_components: int = 2
+    _: KW_ONLY
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_atoms: int = 100,
-        locality: float = 0.1,
-        coder: str = "projected_gradient",
-        training: str = "alternating",
-        init: str | ArrayLike = "kmeans++",
-        batch_size: int = BATCH_SIZE,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        random_state: RandomState = None,
-        n_jobs: int | None = None,
-        verbose: bool | int = False,
-        callbacks: Sequence[object] | None = None,
-        max_memory: int | float | str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_atoms = n_atoms
-        self.locality = locality
-        self.coder = coder
-        self.training = training
-        self.init = init
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.max_memory = max_memory
-
-    def _read_codes(self, codes: csr_array, seed: int) -> FloatArray:
-        return code_spectrum(codes, int(self.n_components)).atoms
+    def _goal(self) -> Map:
+        return Map(integer("n_components", self.n_components, 1))

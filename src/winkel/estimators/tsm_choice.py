@@ -92,7 +92,7 @@ def trade_off(
                     int(d),
                     float(share),
                     tau,
-                    1.0 - float(model.embedding_.settings["sparsity"]),
+                    1.0 - float(model.result_.settings["sparsity"]),
                     len(model.isolated_) / len(some),
                     angular_deviation(some, Y, threshold=tau, n_jobs=n_jobs).value,
                     jaccard(some, Y, threshold=tau, n_jobs=n_jobs).value,

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..errors import InvalidParameterError
 from ..typing import FloatArray
@@ -212,6 +213,19 @@ class Frames:
 
     def __len__(self) -> int:
         return len(self.iteration)
+
+    def turned_to(self, Y: FloatArray) -> Frames:
+        """The same frames, each turned or reflected about the origin to lie as near `Y` as it can.
+
+        For maps that are found up to a rotation, which would otherwise jump from frame to frame.
+        """
+        turned = np.empty_like(self.Y)
+        with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+            for frame, out in zip(self.Y, turned):
+                left, _, right = np.linalg.svd(frame.astype(np.float64).T @ Y)
+                out[:] = frame @ (left @ right)
+        turned.flags.writeable = False
+        return Frames(self.iteration, turned)
 
 
 def digest(*arrays: NDArray[Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -62,7 +62,8 @@ def iterate(
     long run gives; it must come from the same solver, settings, `Y0` and `fingerprint`, by which the caller
     names the problem and all that matters.
 
-    At most `keep_frames` of `run` iterates are kept, evenly spaced from the start, in single precision.
+    At most `keep_frames` of `run` iterates are kept, evenly spaced from the start, in single precision. A problem
+    whose iterates are no maps (atoms, factors of a matrix) has `map_of(state)`, which gives the map to keep.
     """
     run = Run() if run is None else run
     max_iter = integer("max_iter", max_iter, 0)
@@ -222,7 +223,8 @@ class _Loop(Generic[AnyProblem, StateT]):
         old = getattr(self, "_mark", None)
         best = state if old is None or not _stays_best(old.best, state) else old.best
         frames, stride = ((), 1) if old is None else (old.frames, old.stride)
-        frames, stride = _keep_frame(frames, stride, state, self._run.keep_frames)
+        map_of = getattr(self._problem, "map_of", _iterate_of)
+        frames, stride = _keep_frame(frames, stride, state, self._run.keep_frames, map_of)
         self._mark = Mark(state, best, len(self._recorder), frames, stride)
 
     def _seconds(self) -> float:
@@ -303,16 +305,25 @@ def _stays_best(best: SolverState, new: SolverState) -> bool:
     return best.phase == new.phase and best.objective < new.objective
 
 
+def _iterate_of(state: SolverState) -> FloatArray:
+    return state.Y
+
+
 def _keep_frame(
-    frames: tuple[tuple[int, FloatArray], ...], stride: int, state: SolverState, most: int
+    frames: tuple[tuple[int, FloatArray], ...],
+    stride: int,
+    state: SolverState,
+    most: int,
+    map_of: Callable[[SolverState], FloatArray],
 ) -> tuple[tuple[tuple[int, FloatArray], ...], int]:
     """The frames with that of `state`, if its turn has come; when they are too many, every second goes."""
     if most == 0 or state.iteration % stride:
         return frames, stride
-    if frames and frames[-1][1].shape != state.Y.shape:
+    Y = map_of(state)
+    if frames and frames[-1][1].shape != Y.shape:
         frames = ()  # a coarser level had other points; its frames cannot be shown with these
     with np.errstate(over="ignore"):
-        frames = (*frames, (state.iteration, state.Y.astype(np.float32)))
+        frames = (*frames, (state.iteration, Y.astype(np.float32)))
     while len(frames) > most:
         stride *= 2
         frames = tuple(frame for frame in frames if frame[0] % stride == 0)

@@ -15,7 +15,6 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import winkel as wk
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError, MemoryLimitError
@@ -53,9 +52,9 @@ def fitted(request):
 def test_fitted_attributes(training, dtype):
     model = kds(training=training, batch_size=64, n_components=3).fit(SOME.astype(dtype))
     assert model.atoms_.shape == (20, 64)
-    assert model.embedding_.Y.shape == (120, 3)
-    assert model.embedding_.Y.dtype == dtype
-    assert np.isfinite(model.embedding_.Y).all()
+    assert model.embedding_.shape == (120, 3)
+    assert model.embedding_.dtype == dtype
+    assert np.isfinite(model.embedding_).all()
     assert model.codes_.shape == (120, 20)
     assert model.codes_.format == "csr"
     np.testing.assert_allclose(model.codes_.sum(axis=1), 1.0)
@@ -63,7 +62,7 @@ def test_fitted_attributes(training, dtype):
     assert model.atom_places_.shape == (20, 3)
     assert model.n_iter_ <= 6
     # Rows lie at the mean of their atoms.
-    np.testing.assert_allclose(model.embedding_.Y, model.codes_ @ model.atom_places_, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(model.embedding_, model.codes_ @ model.atom_places_, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("init", ["kmeans++", "random"])
@@ -126,7 +125,7 @@ def test_rows_one_by_one_and_fitted_rows(fitted):
             assert function(NEW[i : i + 1]).tobytes() == together[i].tobytes()
         assert function(NEW[::-1])[::-1].tobytes() == together.tobytes()
     mixed = fitted.transform(np.vstack([NEW[:3], SOME, NEW[3:5]]))
-    np.testing.assert_array_equal(mixed[3:-2], fitted.embedding_.Y)
+    np.testing.assert_array_equal(mixed[3:-2], fitted.embedding_)
     assert (fitted.encode(SOME) != fitted.codes_).nnz == 0
 
 
@@ -170,17 +169,17 @@ def test_memory_maps_are_rows(tmp_path):
     there = np.load(tmp_path / "rows.npy", mmap_mode="r")
     one = kds(training="minibatch", batch_size=50).fit(there)
     other = kds(training="minibatch", batch_size=50).fit(SOME)
-    assert one.embedding_.Y.tobytes() == other.embedding_.Y.tobytes()
+    assert one.embedding_.tobytes() == other.embedding_.tobytes()
 
 
 def test_batches_from_lists_and_functions():
     parts = np.array_split(X_DIGITS[:300], 5)
     listed = kds(max_iter=5).fit_batches(parts)
     called = kds(max_iter=5).fit_batches(lambda: (part for part in parts))
-    assert listed.embedding_.Y.tobytes() == called.embedding_.Y.tobytes()
+    assert listed.embedding_.tobytes() == called.embedding_.tobytes()
     assert listed.codes_.shape == (300, 20)
     assert listed.n_features_in_ == 64
-    np.testing.assert_array_equal(listed.transform(X_DIGITS[:300]), listed.embedding_.Y)
+    np.testing.assert_array_equal(listed.transform(X_DIGITS[:300]), listed.embedding_)
     assert listed.objective_ < 1.1 * kds(max_iter=20).fit(X_DIGITS[:300]).objective_
     labels = clustering().fit_batches(parts).labels_
     assert labels.shape == (300,)
@@ -218,17 +217,17 @@ def test_refused_batches():
 @pytest.mark.parametrize("training", ["alternating", "minibatch", "gradient"])
 def test_hard_data_gives_a_sound_map(X, training):
     model = kds(training=training, batch_size=16).fit(X)
-    assert np.isfinite(model.embedding_.Y).all()
+    assert np.isfinite(model.embedding_).all()
     assert np.isfinite(model.atoms_).all()
     assert np.isfinite(model.objective_)
     np.testing.assert_allclose(model.codes_.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(model.transform(X[:3]), model.embedding_.Y[:3])
+    np.testing.assert_array_equal(model.transform(X[:3]), model.embedding_[:3])
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("X", [np.ones((40, 5)), np.repeat(SOME[:4], 12, axis=0)], ids=["equal", "twins"])
-def test_hard_data_is_clustered(X):
-    model = clustering().fit(X)
+@pytest.mark.parametrize(("X", "found"), [(np.ones((40, 5)), 1), (np.repeat(SOME[:2], 12, axis=0), 2)])
+def test_too_few_different_rows_are_told(X, found):
+    with pytest.warns(DataWarning, match=f"n_clusters=3, but only {found} are told apart"):
+        model = clustering().fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
@@ -236,7 +235,7 @@ def test_few_rows_clip_the_atoms():
     with pytest.warns(DataWarning, match="only 5 rows; n_atoms=5 is used"):
         model = kds().fit(SOME[:5])
     assert model.atoms_.shape == (5, 64)
-    assert model.embedding_.Y.shape == (5, 2)
+    assert model.embedding_.shape == (5, 2)
     with pytest.raises(InvalidInputError, match="too few for n_clusters=3"):
         clustering(n_atoms=2).fit(SOME[:2])
 
@@ -250,7 +249,8 @@ def test_few_rows_clip_the_atoms():
         ({"locality": 0.0}, "locality"),
         ({"coder": "omp"}, "coder"),
         ({"training": "sgd"}, "'alternating', 'minibatch', 'gradient'; got 'sgd'"),
-        ({"init": "pca"}, "init"),
+        ({"init": "pca"}, "'kmeans\\+\\+', 'random' or an array; got 'pca'"),
+        ({"init": [[np.inf]]}, "init"),
         ({"batch_size": 0}, "batch_size"),
         ({"max_iter": -1}, "max_iter"),
         ({"tol": -1.0}, "tol"),
@@ -273,7 +273,7 @@ def test_misused_start_clusters_and_memory():
         clustering(n_vectors=0).fit(SOME)
     with pytest.raises(InvalidParameterError, match="ridge"):
         clustering(ridge=-1.0).fit(SOME)
-    assert clustering(n_vectors=7).fit(SOME).embedding_.Y.shape == (120, 7)
+    assert clustering(n_vectors=7).fit(SOME).embedding_.shape == (120, 7)
     with pytest.raises(MemoryLimitError, match="max_memory"):
         kds(max_memory="1KB").fit(SOME)
 
@@ -287,7 +287,7 @@ def test_same_bytes_for_any_threads(training, coder):
     results = []
     for jobs in (1, 2):
         model = clustering(training=training, coder=coder, n_jobs=jobs, batch_size=64).fit(SOME)
-        results.append((model.atoms_.tobytes(), model.embedding_.Y.tobytes(), model.labels_.tobytes()))
+        results.append((model.atoms_.tobytes(), model.embedding_.tobytes(), model.labels_.tobytes()))
     assert results[0] == results[1]
 
 
@@ -315,15 +315,6 @@ def test_threads_of_blas_and_openmp_do_not_matter(monkeypatch):
     assert len(results[0].strip()) == 64
 
 
-def test_seeds():
-    a, b = (kds(random_state=7).fit_transform(SOME) for _ in range(2))
-    assert a.tobytes() == b.tobytes()
-    assert a.tobytes() != kds(random_state=8).fit_transform(SOME).tobytes()
-    free = kds(random_state=None).fit(SOME)
-    again = kds(random_state=free.embedding_.seed).fit(SOME)
-    assert free.embedding_.Y.tobytes() == again.embedding_.Y.tobytes()
-
-
 # ------------------------------------------------------------------------------------------- files
 
 
@@ -347,30 +338,12 @@ def test_loaded_is_saved(model, tmp_path):
     if isinstance(model, wk.KDSClustering):
         np.testing.assert_array_equal(loaded.predict(NEW), model.predict(NEW))
         np.testing.assert_array_equal(loaded.labels_, model.labels_)
-    assert loaded.fit(SOME).embedding_.Y.tobytes() == model.embedding_.Y.tobytes()
+    assert loaded.fit(SOME).embedding_.tobytes() == model.embedding_.tobytes()
     again = pickle.loads(pickle.dumps(model))
     assert again.transform(NEW).tobytes() == model.transform(NEW).tobytes()
 
 
 # ------------------------------------------------------------------------------------ scikit-learn
-
-_WORDS = "winkel's message says the same in other words"
-_EXPECTED = {
-    "check_complex_data": _WORDS,
-    "check_dtype_object": _WORDS,
-    "check_estimators_empty_data_messages": _WORDS,
-    "check_fit2d_1sample": _WORDS,
-    "check_fit2d_predict1d": _WORDS,
-}
-
-
-@pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(
-    [wk.KDS(n_atoms=5, max_iter=10), wk.KDSClustering(3, n_atoms=8, max_iter=10)],
-    expected_failed_checks=lambda estimator: _EXPECTED,
-)
-def test_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def test_pipeline_and_frames():
@@ -383,6 +356,32 @@ def test_pipeline_and_frames():
     model = kds().fit(frame)
     with pytest.raises(InvalidInputError, match="feature names should match"):
         model.transform(frame[frame.columns[::-1]])
+
+
+@pytest.mark.parametrize("training", ["alternating", "minibatch", "gradient"])
+def test_frames_are_maps_that_lead_to_the_last(training):
+    for model in (kds(training=training, keep_frames=30), clustering(training=training, keep_frames=30)):
+        model.fit(SOME)
+        frames = model.result_.frames
+        assert frames.Y.shape == (model.n_iter_ + 1, *model.embedding_.shape)
+        np.testing.assert_allclose(frames.Y[-1], model.embedding_, atol=1e-4)
+
+
+def test_batches_go_on_from_a_checkpoint(tmp_path):
+    parts, file = np.array_split(X_DIGITS[:300], 5), tmp_path / "fit"
+    whole = kds(max_iter=5, tol=0).fit_batches(parts)
+
+    def stop(info):
+        if info.iteration == 3:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        kds(max_iter=5, tol=0, checkpoint=file, callbacks=[stop]).fit_batches(parts)
+    assert file.exists()
+    resumed = kds(max_iter=5, tol=0, checkpoint=file).fit_batches(parts)
+    assert resumed.embedding_.tobytes() == whole.embedding_.tobytes()
+    assert not file.exists()
+    assert kds(max_iter=5, verbose=True).fit_batches(parts).embedding_.shape == (300, 2)
 
 
 def test_callbacks_and_status():

@@ -56,7 +56,7 @@ def fitted():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_components_and_precision(m, dtype):
     model = tsm(m).fit(SOME[:60].astype(dtype))
-    Y = model.embedding_.Y
+    Y = model.embedding_
     assert Y.shape == (60, m)
     assert Y.dtype == dtype
     assert np.isfinite(Y).all()
@@ -69,9 +69,9 @@ def test_components_and_precision(m, dtype):
 def test_enough_dimensions_keep_everything():
     model = tsm(70, max_iter=60).fit(SOME)
     tau = model.threshold_
-    assert angular_deviation(SOME, model.embedding_.Y, threshold=tau).value < 0.1
-    assert jaccard(SOME, model.embedding_.Y, threshold=tau).value > 0.97
-    assert norm_error(SOME, model.embedding_.Y).value < 1e-3
+    assert angular_deviation(SOME, model.embedding_, threshold=tau).value < 0.1
+    assert jaccard(SOME, model.embedding_, threshold=tau).value > 0.97
+    assert norm_error(SOME, model.embedding_).value < 1e-3
 
 
 @told
@@ -108,7 +108,7 @@ def test_enough_dimensions_keep_everything():
 )
 def test_hard_data_gives_a_sound_map(X):
     model = tsm(3).fit(X)
-    Y = model.embedding_.Y
+    Y = model.embedding_
     assert Y.shape == (len(X), 3)
     assert np.isfinite(Y).all()
     zero = ~np.asarray(X, dtype=float).any(axis=1)
@@ -123,7 +123,7 @@ def test_rows_of_zeros_change_nothing_for_the_others():
     with_zeros = np.insert(SOME, [0, 7, 160], 0.0, axis=0)
     plain, more = tsm(threshold=0.9).fit(SOME), tsm(threshold=0.9).fit(with_zeros)
     keep = with_zeros.any(axis=1)
-    np.testing.assert_array_equal(more.embedding_.Y[keep], plain.embedding_.Y)
+    np.testing.assert_array_equal(more.embedding_[keep], plain.embedding_)
 
 
 @told
@@ -133,7 +133,7 @@ def test_isolated_rows_are_told_and_virtual_inputs_leave_no_trace():
     nearest = (U @ U.T - 2 * np.eye(160)).max(axis=1)
     np.testing.assert_array_equal(model.isolated_, np.flatnonzero(nearest <= 0.97))
     assert model.n_virtual_ >= len(model.isolated_) > 0
-    assert model.embedding_.Y.shape == (160, 4)
+    assert model.embedding_.shape == (160, 4)
     assert model.graph_.n == 160
     assert (model.graph_.degree[model.isolated_] == 0).all()
 
@@ -186,8 +186,8 @@ def test_interruption_keeps_a_map():
 def test_both_solvers_find_the_same_map_without_momentum():
     one, other = (tsm(momentum=0.0, solver=kind, max_iter=60).fit(SOME) for kind in ("factors", "dense"))
     assert one.objective_ == pytest.approx(other.objective_, rel=0.01)
-    turned = wk.align(one.embedding_.Y, other.embedding_.Y, shift=False)
-    gap = np.linalg.norm(turned - other.embedding_.Y) / np.linalg.norm(other.embedding_.Y)
+    turned = wk.align(one.embedding_, other.embedding_, shift=False)
+    gap = np.linalg.norm(turned - other.embedding_) / np.linalg.norm(other.embedding_)
     assert gap < 0.2
 
 
@@ -199,7 +199,7 @@ def test_same_bytes_for_any_number_of_threads(change):
     one = tsm(n_jobs=1, **change).fit(SOME)
     for jobs in (2, 3):
         more = tsm(n_jobs=jobs, **change).fit(SOME)
-        assert more.embedding_.Y.tobytes() == one.embedding_.Y.tobytes()
+        assert more.embedding_.tobytes() == one.embedding_.tobytes()
         assert more.transform(NEW).tobytes() == one.transform(NEW).tobytes()
 
 
@@ -209,11 +209,11 @@ def test_landmarks_carry_the_others():
     part = tsm(8, max_iter=60, threshold=0.9, n_landmarks=250).fit(X_DIGITS[:500])
     assert len(part.landmarks_) == 250
     rows = X_DIGITS[:500]
-    change = [angular_deviation(rows, m.embedding_.Y, threshold=0.9).value for m in (whole, part)]
+    change = [angular_deviation(rows, m.embedding_, threshold=0.9).value for m in (whole, part)]
     linear = angular_deviation(rows, wk_svd(rows, 8), threshold=0.9).value
     assert change[0] < change[1] < linear
-    np.testing.assert_array_equal(part.transform(rows), part.embedding_.Y)
-    assert tsm(n_landmarks=10_000).fit(SOME).embedding_.Y.tobytes() == tsm().fit(SOME).embedding_.Y.tobytes()
+    np.testing.assert_array_equal(part.transform(rows), part.embedding_)
+    assert tsm(n_landmarks=10_000).fit(SOME).embedding_.tobytes() == tsm().fit(SOME).embedding_.tobytes()
 
 
 def wk_svd(X, d):
@@ -241,9 +241,9 @@ def test_norms_origin_and_directions(fitted, placement):
     assert not model.transform(np.zeros((2, 64))).any()
     np.testing.assert_allclose(model.transform(3.0 * NEW), 3.0 * placed, rtol=1e-6, atol=1e-6)
     # A multiple of a fitted row stands on the ray of that row's place.
-    np.testing.assert_allclose(model.transform(0.3 * SOME), 0.3 * model.embedding_.Y, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(model.transform(0.3 * SOME), 0.3 * model.embedding_, rtol=1e-6, atol=1e-6)
     mixed = model.transform(np.vstack([NEW[:3], SOME, NEW[3:5]]))
-    np.testing.assert_array_equal(mixed[3:-2], model.embedding_.Y)
+    np.testing.assert_array_equal(mixed[3:-2], model.embedding_)
 
 
 @told
@@ -254,7 +254,7 @@ def test_new_rows_keep_their_angles():
     old = angular_deviation(rows, linear, threshold=0.9).value
     kept = {}
     for kind in ("local", "relu"):
-        Y = np.vstack([model.embedding_.Y, model.set_params(placement=kind).transform(rows[500:])])
+        Y = np.vstack([model.embedding_, model.set_params(placement=kind).transform(rows[500:])])
         assert angular_deviation(rows, Y, threshold=0.9).value < 0.6 * old
         kept[kind] = jaccard(rows, Y, threshold=0.9).value
     assert kept["relu"] > kept["local"] > jaccard(rows, linear, threshold=0.9).value
@@ -314,7 +314,7 @@ def test_files_bring_everything_back(fitted, placement, tmp_path):
     model.save(tmp_path / "model.winkel")
     back = wk.load(tmp_path / "model.winkel")
     assert back.get_params() == model.get_params()
-    assert back.embedding_.Y.tobytes() == model.embedding_.Y.tobytes()
+    assert back.embedding_.tobytes() == model.embedding_.tobytes()
     assert back.transform(NEW).tobytes() == model.transform(NEW).tobytes()
     assert back.threshold_ == model.threshold_
     np.testing.assert_array_equal(back.isolated_, model.isolated_)
@@ -326,8 +326,8 @@ def test_clones_pipelines_and_repeated_fits():
     assert clone(model).get_params() == model.get_params()
     Y = make_pipeline(Normalizer(), tsm()).fit_transform(SOME)
     assert Y.shape == (160, 4)
-    first = model.fit(SOME).embedding_.Y.tobytes()
-    assert model.fit(SOME).embedding_.Y.tobytes() == first
+    first = model.fit(SOME).embedding_.tobytes()
+    assert model.fit(SOME).embedding_.tobytes() == first
     assert list(model.get_feature_names_out()) == ["tsm0", "tsm1", "tsm2", "tsm3"]
 
 

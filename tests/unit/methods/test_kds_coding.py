@@ -7,7 +7,9 @@ import pytest
 
 from winkel import _core
 from winkel.errors import InvalidParameterError
-from winkel.methods.kds import CODERS, Coder, decode, encode
+from winkel.methods.kds import Coder, decode, encode
+from winkel.methods.kds.coding import CODERS
+from winkel.run import Run
 
 
 def rng(seed=0):
@@ -57,7 +59,7 @@ def test_a_row_alone_and_any_threads_give_the_same_bytes(method, dtype):
     coder = Coder(0.05, method)
     together = encode(rows, atoms, coder)
     for jobs in (2, 3):
-        again = encode(rows, atoms, Coder(0.05, method, n_jobs=jobs))
+        again = encode(rows, atoms, coder, Run(n_jobs=jobs))
         assert again.matrix.data.tobytes() == together.matrix.data.tobytes()
         assert again.matrix.indices.tobytes() == together.matrix.indices.tobytes()
         assert again.objective.tobytes() == together.objective.tobytes()
@@ -84,7 +86,7 @@ def test_a_start_changes_nothing_but_the_way(method):
     cold = encode(rows, atoms, coder)
     moved = atoms + 0.05 * rng(3).normal(size=atoms.shape)
     for start in (cold.matrix, encode(rows, atoms[::-1], coder).matrix):
-        warm = encode(rows, moved, coder, start)
+        warm = encode(rows, moved, coder, start=start)
         np.testing.assert_allclose(warm.objective, encode(rows, moved, coder).objective, rtol=1e-7)
 
 
@@ -145,7 +147,8 @@ def test_huge_points_are_projected():
         ({"locality": -1.0}, "locality"),
         ({"locality": np.inf}, "locality"),
         ({"locality": "much"}, "locality"),
-        ({"method": "lasso"}, "'projected_gradient', 'frank_wolfe'; got 'lasso'"),
+        ({"locality": 1.0, "tol": 0.0}, "tol"),
+        ({"locality": 1.0, "method": "lasso"}, "'projected_gradient', 'frank_wolfe'; got 'lasso'"),
     ],
 )
 def test_misused_settings(settings, message):

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import winkel as wk
+from winkel.data import as_table
 from winkel.methods.lvm.coarsening import coarsen
 from winkel.methods.lvm.landmarks import ByRows
 from winkel.methods.lvm.model import Model
-from winkel.methods.lvm.neighborhood import neighborhood
+from winkel.methods.lvm.neighborhood import find_neighborhood
+from winkel.run import Run
 
 from .latent_oracle import dense
 
@@ -20,8 +22,8 @@ def rng(seed):
 
 def setting(n=40, k=4, n_steps=1, levels=0, m=2, seed=0, spread=0.3):
     X = rng(seed).normal(size=(n, 5))
-    near = neighborhood(wk.graph.knn(X, k), n_steps, 1)
-    coarse = coarsen(near, levels, ByRows(X, "euclidean", 1), seed)
+    near = find_neighborhood(wk.graph.knn(X, k), n_steps, Run())
+    coarse = coarsen(near, levels, ByRows(as_table(X), "euclidean", Run()), Run(seed=seed))
     Y = spread * rng(seed + 1).normal(size=(n, m))
     variance = np.exp(rng(seed + 2).normal(size=n) - 1)
     return near, coarse, Y, variance
@@ -48,7 +50,7 @@ CASES = [
 @pytest.mark.parametrize("single", [False, True])
 def test_likelihood_and_steps_are_those_of_the_equations(case, single):
     near, coarse, Y, variance = setting(**case)
-    model, oracle = Model(near, coarse, single=single, n_jobs=2), dense(near, coarse)
+    model, oracle = Model(near, coarse, Run(n_jobs=2), single=single), dense(near, coarse)
     rtol = 2e-4 if single else 1e-9
     value, gradient = model.evaluate(Y, variance)
     assert value == pytest.approx(oracle.log_likelihood(Y, variance), rel=rtol)
@@ -67,7 +69,7 @@ def test_likelihood_and_steps_are_those_of_the_equations(case, single):
 @pytest.mark.parametrize("levels", [0, 1, 2])
 def test_derivatives_are_those_of_the_likelihood(levels):
     near, coarse, Y, variance = setting(n=60, levels=levels, m=3)
-    model = Model(near, coarse, single=False, n_jobs=1)
+    model = Model(near, coarse, Run(), single=False)
     _, gradient = model.evaluate(Y, variance)
     slopes = model._core.variance_slopes(Y, variance, 1)
     h = 1e-6
@@ -95,9 +97,9 @@ def test_derivatives_are_those_of_the_likelihood(levels):
 def test_chances_near_zero_and_one(distance, size, m, single):
     # Four items on a line at 0, 1, 2, 3: the far ends are dissimilar.
     graph = wk.Graph.from_edges([[0, 1], [1, 2], [2, 3]])
-    near = neighborhood(graph, 1, 1)
-    coarse = coarsen(near, 0, None, 0)
-    model = Model(near, coarse, single=single, n_jobs=1)
+    near = find_neighborhood(graph, 1, Run())
+    coarse = coarsen(near, 0, None, Run())
+    model = Model(near, coarse, Run(), single=single)
     Y = np.zeros((4, m))
     Y[:, 0] = distance * np.arange(4)
     variance = np.full(4, size)
@@ -123,7 +125,7 @@ def test_same_bytes_for_any_threads():
         for single in (False, True):
             results = []
             for jobs in (1, 2, 3):
-                model = Model(near, coarse, single=single, n_jobs=jobs)
+                model = Model(near, coarse, Run(n_jobs=jobs), single=single)
                 value, gradient = model.evaluate(Y, variance)
                 moved, _ = model.move_means(Y, variance, gradient, 0.01)
                 spread = model.move_variances(Y, variance)

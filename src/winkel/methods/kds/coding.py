@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +11,11 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ... import _core
-from ...errors import InvalidParameterError
+from ...checks import choice, positive
+from ...run import Run
 from ...typing import FloatArray
 
 CODERS = {"projected_gradient": 0, "frank_wolfe": 1}
-LOCALITY = 1.0
 TOLERANCE = 1e-8
 MAX_ROUNDS = 200
 
@@ -25,28 +24,52 @@ MAX_ROUNDS = 200
 class Coder:
     """How rows are coded: minimise ½‖y − Σ xⱼaⱼ‖² + locality Σ xⱼ‖y − aⱼ‖² over the simplex (eq 7).
 
-    The answer is that of the whole problem: its duality gap, over all atoms, is at most `tol` times the objective.
+    Parameters
+    ----------
+    locality : float
+        How much nearness of the atoms counts beside the error of the code.
+    method : {"projected_gradient", "frank_wolfe"}, default="projected_gradient"
+        How the minimum is found; both find that of the whole problem.
+    tol : float, default=1e-08
+        Largest duality gap, over all atoms, as a part of the objective.
+
+    Examples
+    --------
+    >>> from winkel.methods.kds import Coder
+    >>> Coder(locality=0.1)
+    Coder(locality=0.1, method='projected_gradient', tol=1e-08)
     """
 
-    locality: float = LOCALITY
+    locality: float
     method: str = "projected_gradient"
     tol: float = TOLERANCE
-    n_jobs: int = 1
 
     def __post_init__(self) -> None:
-        if self.method not in CODERS:
-            raise InvalidParameterError(
-                f"coder must be one of {', '.join(map(repr, CODERS))}; got {self.method!r}."
-            )
-        locality: Any = self.locality
-        number = isinstance(locality, int | float | np.number) and not isinstance(locality, bool)
-        if not number or not (locality > 0 and math.isfinite(locality)):
-            raise InvalidParameterError(f"locality must be a positive number; got {locality!r}.")
+        choice("coder", self.method, CODERS)
+        positive("locality", self.locality)
+        positive("tol", self.tol)
 
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """Codes of n rows by m atoms (CSR), and for each row its objective and the duality gap that is left."""
+    """Codes of rows by atoms, with what is known of each.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n_samples, n_atoms)
+        The codes: no weight is negative, and those of a row sum to one.
+    objective : ndarray of shape (n_samples,)
+        The objective (eq 7) of each row.
+    gap : ndarray of shape (n_samples,)
+        The duality gap that is left of each row: so much at most is its objective above the least.
+
+    Examples
+    --------
+    >>> from winkel.methods.kds import Coder, encode
+    >>> codes = encode([[0.5, 0.0]], [[0.0, 0.0], [1.0, 0.0], [9.0, 9.0]], Coder(0.1))
+    >>> codes.matrix.toarray().round(3)
+    array([[0.5, 0.5, 0. ]])
+    """
 
     matrix: sp.csr_array
     objective: NDArray[np.float64]
@@ -72,38 +95,91 @@ class Dictionary:
         return cls(center, centered, np.ascontiguousarray(gram))
 
 
-def encode(rows: FloatArray, atoms: FloatArray, coder: Coder, start: sp.csr_array | None = None) -> Codes:
-    """The Codes of `rows` by `atoms`; `start` are codes to begin with. Each row is coded by itself."""
-    known = Dictionary.of(atoms)
-    n, m = len(rows), len(atoms)
+def encode(
+    rows: Any, atoms: Any, coder: Coder, run: Run | None = None, *, start: sp.csr_array | None = None
+) -> Codes:
+    """The Codes of rows by atoms, each row by itself.
+
+    Parameters
+    ----------
+    rows : array of shape (n_samples, n_features)
+        What to code.
+    atoms : array of shape (n_atoms, n_features)
+        What to code by.
+    coder : Coder
+        How rows are coded.
+    run : Run or None, default=None
+        The context of the call, from which the number of threads is taken; None is one thread.
+    start : csr_array or None, default=None
+        Codes to begin with, which save time where they are nearly right.
+
+    Returns
+    -------
+    Codes
+        Optimal over all atoms, whatever the start.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.methods.kds import Coder, encode
+    >>> X = wk.datasets.load_digits().X
+    >>> codes = encode(X[50:60], X[:50], Coder(1.0))
+    >>> codes.matrix.shape, bool((codes.gap <= 1e-6 * codes.objective).all())
+    ((10, 50), True)
+    """
+    dictionary = Dictionary.of(np.asarray(atoms))
+    values = np.ascontiguousarray(rows)
     first = (np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)) if start is None else _parts(start)
-    indptr, indices, values, objective, gap, _ = _core.code_simplex(
-        np.ascontiguousarray(rows),
-        known.center,
-        known.atoms,
-        known.gram,
+    indptr, indices, weights, objective, gap, _ = _core.code_simplex(
+        values,
+        dictionary.center,
+        dictionary.atoms,
+        dictionary.gram,
         float(coder.locality),
         CODERS[coder.method],
         float(coder.tol),
         MAX_ROUNDS,
         *first,
-        threads=coder.n_jobs,
+        threads=1 if run is None else run.n_jobs,
     )
-    return Codes(sp.csr_array((values, indices, indptr), shape=(n, m)), objective, gap)
+    shape = (len(values), len(dictionary.atoms))
+    return Codes(sp.csr_array((weights, indices, indptr), shape=shape), objective, gap)
 
 
-def decode(codes: Any, atoms: FloatArray) -> FloatArray:
-    """The rows that `codes` stand for: convex combinations of atoms."""
-    return np.asarray(codes @ atoms)
+def decode(codes: Any, atoms: Any) -> FloatArray:
+    """The rows that `codes` stand for: convex combinations of atoms.
+
+    Parameters
+    ----------
+    codes : array or sparse matrix of shape (n_samples, n_atoms)
+        Weights of the atoms.
+    atoms : array of shape (n_atoms, n_features)
+        What the codes are weights of.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+        The combinations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from winkel.methods.kds import decode
+    >>> decode(np.array([[0.25, 0.75]]), np.array([[0.0, 4.0], [8.0, 0.0]]))
+    array([[6., 1.]])
+    """
+    return np.asarray(codes @ np.asarray(atoms))
 
 
 def weighted_sums(
-    codes: sp.csr_array, rows: FloatArray, center: NDArray[np.float64], n_jobs: int
+    codes: sp.csr_array, rows: FloatArray, center: NDArray[np.float64], run: Run
 ) -> NDArray[np.float64]:
     """For every atom the sum of the rows, less `center`, weighted by their codes (m × d)."""
     indptr, indices, values = _parts(codes.T.tocsr())
     return np.asarray(
-        _core.weighted_row_sums(indptr, indices, values, np.ascontiguousarray(rows), center, threads=n_jobs)
+        _core.weighted_row_sums(
+            indptr, indices, values, np.ascontiguousarray(rows), center, threads=run.n_jobs
+        )
     )
 
 

@@ -10,14 +10,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ...errors import InvalidInputError, InvalidParameterError
-from ...random import Stream
+from ...errors import InvalidInputError
+from ...run import Run
 from ...typing import FloatArray, IntArray
 from .coding import weighted_sums
 
 STARTS = ("kmeans++", "random")
-_ROWS_PER_ATOM = 8  # k-means++ looks at so many rows for each atom, and at _FEW at least
-_FEW = 4096
+_ROWS_PER_ATOM = 8  # k-means++ looks at so many rows for each atom, and at _LEAST_ROWS at least
+_LEAST_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +29,11 @@ class Sums:
     rows: NDArray[np.float64]
 
     @classmethod
-    def of(cls, codes: sp.csr_array, rows: FloatArray, center: NDArray[np.float64], n_jobs: int) -> Sums:
+    def of(cls, codes: sp.csr_array, rows: FloatArray, center: NDArray[np.float64], run: Run) -> Sums:
         """The sums over rows, which are taken less `center`."""
         products = (codes.T @ codes).toarray()
         usage = np.asarray(codes.sum(axis=0), dtype=np.float64)
-        return cls(products, usage, weighted_sums(codes, rows, center, n_jobs))
+        return cls(products, usage, weighted_sums(codes, rows, center, run))
 
     def blended(self, new: Sums, keep: float) -> Sums:
         """`keep` times these sums and the new ones."""
@@ -61,29 +61,24 @@ def dictionary_gradient(sums: Sums, atoms: FloatArray, locality: float) -> NDArr
     return np.asarray(curved - (1 + 2 * locality) * sums.rows)
 
 
-def start_atoms(rows: FloatArray, m: int, init: str | FloatArray, seed: int) -> NDArray[np.float64]:
-    """m atoms to begin with: rows far from each other ("kmeans++"), any rows ("random"), or those given."""
+def start_atoms(rows: FloatArray, m: int, init: str | FloatArray, run: Run) -> NDArray[np.float64]:
+    """m atoms to begin with: rows apart from each other ("kmeans++"), any rows ("random"), or an array of atoms."""
     if not isinstance(init, str):
-        given = np.array(init, dtype=np.float64)
-        if given.shape != (m, rows.shape[1]) or not np.isfinite(given).all():
+        if init.shape != (m, rows.shape[1]):
             raise InvalidInputError(
-                f"init must hold {m} finite atoms of {rows.shape[1]} features; got shape {given.shape}."
+                f"init must hold {m} finite atoms of {rows.shape[1]} features; got shape {init.shape}."
             )
-        return given
-    if init not in STARTS:
-        raise InvalidParameterError(
-            f"init must be one of {', '.join(map(repr, STARTS))} or an array; got {init!r}."
-        )
-    order = Stream.named(seed, "kds start").permutation(len(rows))
+        return np.array(init, dtype=np.float64)
+    order = run.stream("kds start").permutation(len(rows))
     if init == "random":
         return np.asarray(rows[np.sort(order[:m])], dtype=np.float64)
-    some = rows[np.sort(order[: max(_FEW, _ROWS_PER_ATOM * m)])]
-    return np.asarray(some[far_rows(some, m, seed)], dtype=np.float64)
+    sample = rows[np.sort(order[: max(_LEAST_ROWS, _ROWS_PER_ATOM * m)])]
+    return np.asarray(sample[spread_rows(sample, m, run)], dtype=np.float64)
 
 
-def far_rows(rows: FloatArray, m: int, seed: int) -> IntArray:
+def spread_rows(rows: FloatArray, m: int, run: Run) -> IntArray:
     """Indices of m rows, each drawn with odds of its squared distance to those before (k-means++)."""
-    draws = Stream.named(seed, "kds k-means++").uniform(m)
+    draws = run.stream("kds k-means++").uniform(m)
     seen = np.asarray(rows - rows.mean(axis=0, dtype=np.float64), dtype=rows.dtype)
     norms = np.einsum("ij,ij->i", seen, seen, dtype=np.float64)
     chosen = np.empty(m, dtype=np.int64)

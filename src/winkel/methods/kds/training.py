@@ -1,8 +1,11 @@
-"""Atoms and codes found together (objective 6): by turns, by mini-batches, or by the gradient in the atoms."""
+"""Atoms and codes found together (objective 6): by turns, by mini-batches, or by the gradient in the atoms.
+
+Rows come as an array, or in batches: of an array or memory map, or from wherever an iterable takes them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,20 +13,108 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ...errors import InvalidParameterError
-from ...solvers import run
-from ...solvers.alternating import Alternating
-from ...solvers.base import History, SolverState, Status
+from ...data import as_matrix
+from ...errors import InvalidInputError
+from ...run import Run
+from ...solvers import iterate
+from ...solvers.alternating import Alternating, AlternatingState
+from ...solvers.base import Frames, History, SolverState, Status
 from ...solvers.gradient import Adam
 from ...typing import FloatArray
-from .batches import ArrayBatches, Batches, first_rows
-from .coding import Coder, encode
+from .coding import Coder, Codes, encode
 from .dictionary import Sums, dictionary_gradient, reseed, start_atoms
 
 TRAININGS = ("alternating", "minibatch", "gradient")
-BATCH_SIZE = 4096
-_FIRST_ROWS = 4096  # of a stream, from which the start is taken; at least 8 for each atom
+_FIRST_ROWS = 4096  # of batches, from which the start is taken; at least 8 for each atom
 _ADAM_STEP = 0.05  # of the spread of the data
+
+BatchSource = Callable[[], Iterable[Any]] | Iterable[Any]
+Drawing = Callable[[sp.csr_array], FloatArray]  # the map that codes give
+
+
+# ----------------------------------------------------------------------------------------------- batches
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayBatches:
+    """Batches of an array's rows, in a new random order each time; a memory map is read batch by batch."""
+
+    rows: FloatArray
+    size: int
+    run: Run
+
+    def epoch(self, number: int) -> Iterator[FloatArray]:
+        """All rows once. Rows of a batch keep their order, so that files are read forwards."""
+        n = len(self.rows)
+        order = self.run.stream("kds batches").permutation(n, start=number * n)
+        for first in range(0, n, self.size):
+            yield self.rows[np.sort(order[first : first + self.size])]
+
+    def in_order(self) -> Iterator[FloatArray]:
+        """All rows once, as they stand."""
+        for first in range(0, len(self.rows), self.size):
+            yield self.rows[first : first + self.size]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamBatches:
+    """Batches from an iterable that can be walked again and again, or from a function that returns one."""
+
+    source: BatchSource
+
+    def __post_init__(self) -> None:
+        if not callable(self.source) and iter(self.source) is self.source:
+            raise InvalidInputError(
+                "batches can be walked only once (it is an iterator), but training needs several walks. Give a list, "
+                "or a function that returns a new iterator each time."
+            )
+
+    def epoch(self, number: int) -> Iterator[FloatArray]:
+        """All batches once, in their own order, whatever the number."""
+        return self.in_order()
+
+    def in_order(self) -> Iterator[FloatArray]:
+        """All batches once, each validated."""
+        width: int | None = None
+        for number, batch in enumerate(self.source() if callable(self.source) else self.source):
+            rows = as_matrix(batch, name=f"batch {number}", min_rows=1, allow_sparse=False)
+            if width is not None and rows.shape[1] != width:
+                raise InvalidInputError(
+                    f"batch {number} has {rows.shape[1]} features, but those before it have {width}."
+                )
+            width = rows.shape[1]
+            yield rows
+        if width is None:
+            raise InvalidInputError("batches gave no batch at all; at least one is needed.")
+
+
+Batches = ArrayBatches | StreamBatches
+
+
+def first_rows(batches: Batches, least: int) -> FloatArray:
+    """Rows of the first batches, at least so many if there are."""
+    parts: list[FloatArray] = []
+    for batch in batches.epoch(0):
+        parts.append(batch)
+        if sum(map(len, parts)) >= least:
+            break
+    return np.concatenate(parts)
+
+
+def encode_batches(batches: Batches, atoms: FloatArray, coder: Coder, run: Run, dtype: Any = None) -> Codes:
+    """The Codes of all rows in their order, coded in the precision `dtype`, or in their own."""
+    parts = [
+        encode(batch if dtype is None else batch.astype(dtype, copy=False), atoms, coder, run)
+        for batch in batches.in_order()
+    ]
+    return Codes(
+        sp.vstack([part.matrix for part in parts], format="csr"),
+        np.concatenate([part.objective for part in parts]),
+        np.concatenate([part.gap for part in parts]),
+    )
+
+
+# ---------------------------------------------------------------------------------------------- problems
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,38 +123,60 @@ class AtomsAndCodes:
 
     rows: FloatArray
     coder: Coder
+    run: Run
+    drawing: Drawing | None = None
 
     def best_other(
         self, Y: FloatArray, start: tuple[sp.csr_array, FloatArray] | None
     ) -> tuple[tuple[sp.csr_array, FloatArray], float]:
         """The codes by the atoms Y with each row's objective, and the mean of those."""
-        codes = encode(self.rows, Y, self.coder, None if start is None else start[0])
+        codes = encode(self.rows, Y, self.coder, self.run, start=None if start is None else start[0])
         return (codes.matrix, codes.objective), float(codes.objective.mean())
 
     def best_first(self, other: tuple[sp.csr_array, FloatArray], Y: FloatArray) -> FloatArray:
         """The best atoms for the codes; those that no row uses go where rows are coded worst."""
         codes, objective = other
         center = Y.mean(axis=0)
-        sums = Sums.of(codes, self.rows, center, self.coder.n_jobs)
+        sums = Sums.of(codes, self.rows, center, self.run)
         atoms = sums.best_atoms(self.coder.locality, Y - center) + center
         return reseed(atoms, np.flatnonzero(sums.usage <= 0), self.rows, objective)
 
     def gradient(self, Y: FloatArray) -> tuple[float, FloatArray]:
         """The mean objective and its gradient in the atoms, each row with its best code."""
-        codes = encode(self.rows, Y, self.coder)
+        codes = encode(self.rows, Y, self.coder, self.run)
         center = Y.mean(axis=0)
-        sums = Sums.of(codes.matrix, self.rows, center, self.coder.n_jobs)
+        sums = Sums.of(codes.matrix, self.rows, center, self.run)
         slope = dictionary_gradient(sums, Y - center, self.coder.locality)
         return float(codes.objective.mean()), slope / len(self.rows)
 
+    def map_of(self, state: SolverState) -> FloatArray:
+        """The map of the rows by the atoms of a state."""
+        if isinstance(state, AlternatingState):
+            return _drawn(self.drawing, state.other[0], state.Y)
+        return _drawn(self.drawing, encode(self.rows, state.Y, self.coder, self.run).matrix, state.Y)
+
 
 @dataclass(frozen=True, eq=False)
-class Stream:
+class BatchedRows:
     """Batches and how they are coded; `center` is the origin of all sums."""
 
     batches: Batches
     coder: Coder
     center: NDArray[np.float64]
+    run: Run
+    drawing: Drawing | None = None
+
+    def map_of(self, state: SolverState) -> FloatArray:
+        """The map of all rows by the atoms of a state."""
+        codes = encode_batches(self.batches, state.Y, self.coder, self.run).matrix
+        return _drawn(self.drawing, codes, state.Y)
+
+
+def _drawn(drawing: Drawing | None, codes: sp.csr_array, atoms: FloatArray) -> FloatArray:
+    return atoms if drawing is None else drawing(codes)
+
+
+# -------------------------------------------------------------------------------------------- mini-batches
 
 
 @dataclass(frozen=True)
@@ -88,34 +201,34 @@ class Minibatch:
     name: str = "mini-batches"
     expects_convergence = False
 
-    def init(self, problem: Stream, Y0: FloatArray) -> MinibatchState:
+    def init(self, problem: BatchedRows, Y0: FloatArray) -> MinibatchState:
         """The start, nothing remembered."""
         m, d = Y0.shape
         return MinibatchState(0, Y0, np.nan, np.nan, np.zeros((m, m)), np.zeros(m), np.zeros((m, d)), 0)
 
-    def step(self, problem: Stream, state: MinibatchState) -> MinibatchState:
+    def step(self, problem: BatchedRows, state: MinibatchState) -> MinibatchState:
         """One walk."""
-        known = Sums(state.products, state.usage, state.sums)
+        memory = Sums(state.products, state.usage, state.sums)
         Y, coder, before = state.Y, problem.coder, state.seen
         total, walked = 0.0, 0
         used = np.zeros(len(Y))
         for batch in problem.batches.epoch(state.iteration):
-            codes = encode(batch, Y, coder)
+            codes = encode(batch, Y, coder, problem.run)
             walked += len(batch)
             total += float(codes.objective.sum())
-            new = Sums.of(codes.matrix, batch, problem.center, coder.n_jobs)
+            new = Sums.of(codes.matrix, batch, problem.center, problem.run)
             # Each batch fades as rows come in: all of them weigh as one walk, the latest most.
             keep = 1.0 - len(batch) / max(len(batch), before or walked)
-            known = known.blended(new, keep)
+            memory = memory.blended(new, keep)
             used += new.usage
-            Y = known.best_atoms(coder.locality, Y - problem.center) + problem.center
+            Y = memory.best_atoms(coder.locality, Y - problem.center) + problem.center
         unused = np.flatnonzero(used <= 0)
         Y = reseed(Y, unused, batch, codes.objective)
-        known = _forget(known, unused)
+        memory = _forget(memory, unused)
         objective = total / walked
         residual = (state.objective - objective) / objective if objective else 0.0
         return MinibatchState(
-            state.iteration + 1, Y, objective, residual, known.products, known.usage, known.rows, walked
+            state.iteration + 1, Y, objective, residual, memory.products, memory.usage, memory.rows, walked
         )
 
     def done(self, state: MinibatchState) -> Status | None:
@@ -135,22 +248,20 @@ def _forget(sums: Sums, unused: NDArray[np.int64]) -> Sums:
     return replace(sums, products=products, usage=usage, rows=rows)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How atoms are to be found."""
+# ------------------------------------------------------------------------------------------------ training
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """How atoms are to be found; `batch_size` is the rows of a mini-batch."""
 
     n_atoms: int
-    training: str = "alternating"
-    init: str | FloatArray = "kmeans++"
-    max_iter: int = 50
-    tol: float = 1e-4
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.training not in TRAININGS:
-            raise InvalidParameterError(
-                f"training must be one of {', '.join(map(repr, TRAININGS))}; got {self.training!r}."
-            )
+    coder: Coder
+    method: str
+    init: str | FloatArray
+    batch_size: int
+    max_iter: int
+    tol: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,41 +273,33 @@ class Trained:
     residual: float
     history: History
     status: Status
+    frames: Frames | None
 
 
 def train(
-    data: FloatArray | Batches,
-    coder: Coder,
-    plan: Plan,
-    *,
-    verbose: bool | int = False,
-    callbacks: Sequence[object] = (),
-    time_limit: float | None = None,
+    data: FloatArray | Batches, training: Training, run: Run, drawing: Drawing | None = None
 ) -> Trained:
-    """The atoms that `plan.training` finds for rows, or for batches (then by mini-batches)."""
+    """The atoms that `training` finds for rows, or for batches (then by mini-batches).
+
+    Frames hold the maps that `drawing` makes of the codes, or the atoms.
+    """
+    if isinstance(data, np.ndarray) and training.method == "minibatch":
+        data = ArrayBatches(data, training.batch_size, run)
+    coder = training.coder
     solver: Any
     problem: Any
-    if isinstance(data, np.ndarray) and plan.training == "minibatch":
-        data = ArrayBatches(data, BATCH_SIZE, plan.seed)
     if isinstance(data, np.ndarray):
-        start = start_atoms(data, plan.n_atoms, plan.init, plan.seed)
-        problem = AtomsAndCodes(data, coder)
-        solver = Alternating(plan.tol)
-        if plan.training == "gradient":
+        start = start_atoms(data, training.n_atoms, training.init, run)
+        problem, solver = AtomsAndCodes(data, coder, run, drawing), Alternating(training.tol)
+        if training.method == "gradient":
             spread = float(np.sqrt(np.mean(np.var(data, axis=0, dtype=np.float64))))
             solver = Adam(_ADAM_STEP * spread or 1.0, tol=0.0)
     else:
-        some = first_rows(data, max(_FIRST_ROWS, 8 * plan.n_atoms))
-        start = start_atoms(some, plan.n_atoms, plan.init, plan.seed)
-        problem, solver = Stream(data, coder, start.mean(axis=0)), Minibatch(plan.tol)
-    result = run(
-        solver,
-        problem,
-        start,
-        max_iter=plan.max_iter,
-        verbose=verbose,
-        callbacks=callbacks,
-        time_limit=time_limit,
+        first = first_rows(data, max(_FIRST_ROWS, 8 * training.n_atoms))
+        start = start_atoms(first, training.n_atoms, training.init, run)
+        problem, solver = BatchedRows(data, coder, start.mean(axis=0), run, drawing), Minibatch(training.tol)
+    found = iterate(solver, problem, start, run, max_iter=training.max_iter)
+    state = found.state
+    return Trained(
+        np.array(state.Y), state.objective, state.residual, found.history, found.status, found.frames
     )
-    state = result.state
-    return Trained(np.array(state.Y), state.objective, state.residual, result.history, result.status)

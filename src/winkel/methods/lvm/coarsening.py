@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InvalidParameterError
 from ...random import Stream
+from ...run import Run
 from .landmarks import Indices, Nearest
 from .neighborhood import CALIBRATION, Neighborhood, Vector
 
@@ -66,7 +66,7 @@ class Ties:
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class Division:
     """How items of a block find their smaller block: the landmarks of each block, and the block each leads to.
 
     `alone` is the smaller block of a block that has no landmarks.
@@ -84,7 +84,7 @@ class Coarsening:
 
     families: tuple[Family, ...]
     ties: Ties
-    stages: tuple[Stage, ...]
+    divisions: tuple[Division, ...]
 
     @property
     def base(self) -> Family:
@@ -92,25 +92,25 @@ class Coarsening:
         return self.families[-1]
 
 
-def coarsen(near: Neighborhood, levels: int, nearest: Nearest, seed: int) -> Coarsening:
+def coarsen(neighborhood: Neighborhood, levels: int, nearest: Nearest, run: Run) -> Coarsening:
     """The families of dissimilar pairs after `levels` rounds of coarse-graining."""
-    n = near.n
+    n = neighborhood.n
     whole = np.array([0, n], dtype=np.int64)
     families = [
-        Family(np.arange(n, dtype=np.int32), whole, near.reach, np.zeros(n), np.ones(n), np.arange(n))
+        Family(np.arange(n, dtype=np.int32), whole, neighborhood.reach, np.zeros(n), np.ones(n), np.arange(n))
     ]
     ties: list[Ties] = []
-    stages: list[Stage] = []
+    divisions: list[Division] = []
     for level in range(levels):
         finer: list[Family] = []
         for number, family in enumerate(families):
-            stream = Stream.named(seed, f"landmarks {level} {number}")
-            above, below, added, stage = _split(family, near.unit, nearest, stream)
+            stream = run.stream(f"landmarks {level} {number}")
+            above, below, added, division = _split(family, neighborhood.unit, nearest, stream)
             finer += [above, below] if len(above.items) else [below]
             ties.append(added)
-        stages.append(stage)  # that of the last family, the items themselves
+        divisions.append(division)  # that of the last family, the items themselves
         families = finer
-    return Coarsening(tuple(families), _joined(ties), tuple(stages))
+    return Coarsening(tuple(families), _joined(ties), tuple(divisions))
 
 
 def n_landmarks(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -121,7 +121,7 @@ def n_landmarks(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _split(
     family: Family, unit: float, nearest: Nearest, stream: Stream
-) -> tuple[Family, Family, Ties, Stage]:
+) -> tuple[Family, Family, Ties, Division]:
     """The family of landmarks, that of the items they stand for, the ties between them, and the way down."""
     block, count = family.block, n_landmarks(np.diff(family.bounds))
     order = np.lexsort((stream.bits(len(block)), block))
@@ -136,7 +136,7 @@ def _split(
     group = np.where(split, landmark, family.bounds[block])
     below, leader = _regrouped(family, group)
     above = _landmark_family(family, chosen, landmark, split, length / CALIBRATION)
-    return above, below, ties, _stage(family, chosen, leader)
+    return above, below, ties, _division(family, chosen, leader)
 
 
 def _regrouped(family: Family, group: Indices) -> tuple[Family, Indices]:
@@ -174,13 +174,13 @@ def _landmark_family(
     return Family(family.items[marks], bounds, reach, slack, mass, member)
 
 
-def _stage(family: Family, chosen: NDArray[np.bool_], leader: Indices) -> Stage:
+def _division(family: Family, chosen: NDArray[np.bool_], leader: Indices) -> Division:
     marks = np.flatnonzero(chosen)
     sizes = np.bincount(family.block[marks], minlength=len(family.bounds) - 1)
     bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     leads_to = np.searchsorted(leader, marks)
     alone = np.where(sizes == 0, np.searchsorted(leader, family.bounds[:-1]), -1)
-    return Stage(family.items[marks], bounds, leads_to, alone)
+    return Division(family.items[marks], bounds, leads_to, alone)
 
 
 def _joined(ties: list[Ties]) -> Ties:
@@ -203,16 +203,6 @@ def expected_pairs(n: float, levels: int) -> float:
     return expected_pairs(marks, levels - 1) + UNEVEN * marks * expected_pairs(n / marks, levels - 1)
 
 
-def resolve_levels(levels: int | str, n: int) -> int:
-    """The number of levels: as given, or the fewest that keep the pairs few enough."""
-    if levels == "auto":
-        return next((k for k in range(DEEPEST) if expected_pairs(n, k) <= MOST_PAIRS), DEEPEST)
-    if (
-        isinstance(levels, str | bool)
-        or not isinstance(levels, int | np.integer)
-        or not 0 <= levels <= DEEPEST
-    ):
-        raise InvalidParameterError(
-            f"levels must be 'auto' or an integer from 0 to {DEEPEST}; got {levels!r}."
-        )
-    return int(levels)
+def enough_levels(n: int) -> int:
+    """The fewest levels that leave few enough pairs of n items."""
+    return next((k for k in range(DEEPEST) if expected_pairs(n, k) <= MOST_PAIRS), DEEPEST)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
-from ...graph import Graph, knn_query
+from ...data import Table
+from ...graph import Graph, nearest_rows
+from ...run import Run
 from ...typing import FloatArray
 
 Indices = NDArray[np.int64]
@@ -48,21 +51,16 @@ class Nearest(Protocol):
 class ByRows:
     """By the rows of the data."""
 
-    rows: Any
+    table: Table
     metric: str
-    n_jobs: int | None
+    run: Run
 
     def assign(self, blocks: Blocks, chosen: NDArray[np.bool_]) -> Assignment:
         """See `Nearest`."""
 
-        def nearest(some: Indices, marks: Indices) -> Assignment:
-            found, distance = knn_query(
-                self.rows[blocks.items[some]],
-                self.rows[blocks.items[marks]],
-                1,
-                metric=self.metric,
-                n_jobs=self.n_jobs,
-            )
+        def nearest(others: Indices, marks: Indices) -> Assignment:
+            queries, landmarks = (self.table.rows(blocks.items[entries]) for entries in (others, marks))
+            found, distance = nearest_rows(queries, landmarks, 1, self.run, metric=self.metric)
             return marks[found[:, 0]], distance[:, 0].astype(np.float64)
 
         return _block_by_block(blocks, chosen, nearest)
@@ -77,15 +75,17 @@ class ByMatrix:
     def assign(self, blocks: Blocks, chosen: NDArray[np.bool_]) -> Assignment:
         """See `Nearest`."""
 
-        def nearest(some: Indices, marks: Indices) -> Assignment:
-            part = self.distances[np.ix_(blocks.items[some], blocks.items[marks])]
+        def nearest(others: Indices, marks: Indices) -> Assignment:
+            part = self.distances[np.ix_(blocks.items[others], blocks.items[marks])]
             found = np.argmin(part, axis=1)
-            return marks[found], part[np.arange(len(some)), found].astype(np.float64)
+            return marks[found], part[np.arange(len(others)), found].astype(np.float64)
 
         return _block_by_block(blocks, chosen, nearest)
 
 
-def _block_by_block(blocks: Blocks, chosen: NDArray[np.bool_], nearest: Any) -> Assignment:
+def _block_by_block(
+    blocks: Blocks, chosen: NDArray[np.bool_], nearest: Callable[[Indices, Indices], Assignment]
+) -> Assignment:
     landmark, distance = np.arange(len(blocks.items)), np.zeros(len(blocks.items))
     for begin, end in zip(blocks.bounds[:-1].tolist(), blocks.bounds[1:].tolist()):
         entries = np.arange(begin, end)
@@ -118,12 +118,12 @@ class ByPaths:
         marks = blocks.items[chosen].astype(np.int64)
         if len(marks) == 0:
             return landmark, distance
-        far, _, nearest = dijkstra(
+        reach, _, nearest = dijkstra(
             paths, directed=True, indices=marks, min_only=True, return_predecessors=True
         )
         entry = np.full(self.graph.n, -1, np.int64)
         entry[blocks.items] = np.arange(len(blocks.items))
-        reached = np.isfinite(far[blocks.items]) & ~chosen
+        reached = np.isfinite(reach[blocks.items]) & ~chosen
         landmark[reached] = entry[nearest[blocks.items[reached]]]
-        distance[reached] = far[blocks.items[reached]]
+        distance[reached] = reach[blocks.items[reached]]
         return landmark, distance

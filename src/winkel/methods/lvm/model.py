@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
+from ...run import Run
 from .coarsening import Coarsening, Family, Ties
 from .neighborhood import LEAST, Neighborhood, Vector, squared_scale
 
@@ -40,21 +41,21 @@ class Model:
     what the similar ones sum to. `n_similar` and `n_dissimilar` count ordered pairs, as the paper does.
     """
 
-    def __init__(self, near: Neighborhood, coarse: Coarsening, *, single: bool, n_jobs: int) -> None:
-        self.n, self.n_jobs = near.n, n_jobs
+    def __init__(self, neighborhood: Neighborhood, coarse: Coarsening, run: Run, *, single: bool) -> None:
+        self.n, self.n_jobs = neighborhood.n, run.n_jobs
         self.coarse = coarse
-        self._widest = near.widest
-        self.tie_weight = near.n / coarse.ties.weight.sum() if len(coarse.ties.weight) else 0.0
-        self.similar = similar_pairs(near, coarse.ties, self.tie_weight)
-        exceptions = _exceptions(near, coarse.base)
+        self._widest = neighborhood.widest
+        self.tie_weight = neighborhood.n / coarse.ties.weight.sum() if len(coarse.ties.weight) else 0.0
+        self.similar = similar_pairs(neighborhood, coarse.ties, self.tie_weight)
+        exceptions = _exceptions(neighborhood, coarse.base)
         attraction = float(self.similar.weights.sum())
         n_except = int(_count_ways(exceptions.ways).sum())
         available = sum(float((f.mass * (f.totals - f.mass)).sum()) for f in coarse.families) - n_except
         self.factor = attraction / available if available > 0 else 0.0
-        self.repulsion = self.factor * _repulsion(near.n, coarse, exceptions)
+        self.repulsion = self.factor * _repulsion(neighborhood.n, coarse, exceptions)
         both = np.concatenate([self.similar.pairs, self.similar.pairs[:, ::-1]])
-        self.attraction = np.bincount(both[:, 0], np.tile(self.similar.weights, 2), near.n)
-        self.n_similar = len(near.source) + len(coarse.ties.item)
+        self.attraction = np.bincount(both[:, 0], np.tile(self.similar.weights, 2), neighborhood.n)
+        self.n_similar = len(neighborhood.source) + len(coarse.ties.item)
         self.n_dissimilar = sum(f.n_pairs for f in coarse.families) - n_except
         self._core = self._compiled(both, exceptions, single)
 
@@ -113,31 +114,31 @@ class Model:
         return np.asarray(self.attraction + self.repulsion)
 
 
-def similar_pairs(near: Neighborhood, ties: Ties, tie_weight: float) -> SimilarPairs:
+def similar_pairs(neighborhood: Neighborhood, ties: Ties, tie_weight: float) -> SimilarPairs:
     """Arcs and ties as pairs i < j; weights of the same pair add up."""
-    first = np.concatenate([near.source, ties.landmark])
-    second = np.concatenate([near.target, ties.item])
-    weights = np.concatenate([np.ones(len(near.source)), tie_weight * ties.weight])
-    squares = np.concatenate([near.squares, squared_scale(ties.length)])
+    first = np.concatenate([neighborhood.source, ties.landmark])
+    second = np.concatenate([neighborhood.target, ties.item])
+    weights = np.concatenate([np.ones(len(neighborhood.source)), tie_weight * ties.weight])
+    squares = np.concatenate([neighborhood.squares, squared_scale(ties.length)])
     pairs = np.stack([np.minimum(first, second), np.maximum(first, second)], axis=1)
-    key = pairs[:, 0].astype(np.int64) * near.n + pairs[:, 1]
+    key = pairs[:, 0].astype(np.int64) * neighborhood.n + pairs[:, 1]
     _, index, inverse = np.unique(key, return_index=True, return_inverse=True)
     return SimilarPairs(pairs[index], np.bincount(inverse, weights).astype(np.float64), squares[index])
 
 
-def _exceptions(near: Neighborhood, base: Family) -> Exceptions:
-    entry = np.empty(near.n, np.int64)
-    entry[base.items] = np.arange(near.n)
+def _exceptions(neighborhood: Neighborhood, base: Family) -> Exceptions:
+    entry = np.empty(neighborhood.n, np.int64)
+    entry[base.items] = np.arange(neighborhood.n)
     block = base.block
-    p, q = entry[near.source], entry[near.target]
+    p, q = entry[neighborhood.source], entry[neighborhood.target]
     inside = block[p] == block[q]
     p, q = p[inside], q[inside]
-    key, inverse = np.unique(np.minimum(p, q) * near.n + np.maximum(p, q), return_inverse=True)
+    key, inverse = np.unique(np.minimum(p, q) * neighborhood.n + np.maximum(p, q), return_inverse=True)
     # An arc counts once, even if lists name a neighbour twice.
     ways = np.zeros(len(key), np.uint8)
     np.bitwise_or.at(ways, inverse, np.where(p < q, np.uint8(1), np.uint8(2)))
-    start = np.searchsorted(key // near.n, np.arange(near.n + 1)).astype(np.int64)
-    return Exceptions(start, (key % near.n).astype(np.int32), ways)
+    start = np.searchsorted(key // neighborhood.n, np.arange(neighborhood.n + 1)).astype(np.int64)
+    return Exceptions(start, (key % neighborhood.n).astype(np.int32), ways)
 
 
 def _count_ways(ways: NDArray[np.uint8]) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph import Graph, neighborhood_graph
+from ...run import Run
 
 CALIBRATION = math.sqrt(
     2 * math.log(2)
@@ -54,19 +55,19 @@ def squared_scale(length: Vector) -> Vector:
     return np.square(floored / CALIBRATION)
 
 
-def neighborhood(graph: Graph, n_steps: int, n_jobs: int | None) -> Neighborhood:
+def find_neighborhood(graph: Graph, n_steps: int, run: Run) -> Neighborhood:
     """The similar pairs of a neighbour graph by mutual reachability, or all edges of another graph, both ways."""
     if graph.knn_indices is None:
         source, target = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
         length = np.tile(graph.edge_distances, 2).astype(np.float64)
     else:
-        kept = neighborhood_graph(graph, n_steps, n_jobs=n_jobs)
-        lists, far = kept.knn_indices, kept.knn_distances
+        kept = neighborhood_graph(graph, n_steps, n_jobs=run.n_jobs)
+        lists, distances = kept.knn_indices, kept.knn_distances
         assert lists is not None
-        assert far is not None
+        assert distances is not None
         there = lists >= 0
         source = np.repeat(np.arange(graph.n, dtype=np.int32), there.sum(axis=1))
-        target, length = lists[there], far[there].astype(np.float64)
+        target, length = lists[there], distances[there].astype(np.float64)
     positive = length[length > 0]
     unit = float(np.median(positive)) if len(positive) else 1.0
     length /= unit

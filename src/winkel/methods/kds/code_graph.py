@@ -1,0 +1,243 @@
+"""The graph of rows and the atoms that they use: its map (section 4.3) and its clusters (section 6).
+
+Both come at the price of an m × m eigenproblem, m the number of atoms.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from ...errors import DataWarning
+from ...random import Stream
+from ...typing import FloatArray
+
+RESTARTS = 20
+LOOPS = 0.01  # not 0: an atom that nothing links to others can still be a cluster
+_SAMPLE = 10_000  # points that the restarts of k-means look at
+_LEAST = 1e-12  # an eigenvalue that is only rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """The smoothest functions on a code graph.
+
+    Parameters
+    ----------
+    values : ndarray of shape (k,)
+        Eigenvalues μ of the Schur complement, ascending.
+    atoms : ndarray of shape (n_atoms, k)
+        The positions of the atoms; that of a row is the mean of its atoms', weighted by its code.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from winkel.methods.kds import code_spectrum
+    >>> code_spectrum(csr_array([[0.5, 0.5], [0.9, 0.1]]), 1).atoms.shape
+    (2, 1)
+    """
+
+    values: NDArray[np.float64]
+    atoms: NDArray[np.float64]
+
+
+def code_spectrum(
+    codes: sp.csr_array, k: int, *, constant: bool = False, ridge: float = 0.0, loops: float = 1.0
+) -> Spectrum:
+    """The k smoothest functions on the graph in which row i and atom j are joined with weight x_ij.
+
+    Eliminating the rows leaves the Schur complement L_A = diag(X1) − XXᵀ; the atoms' positions solve
+    L_A q = μ diag(X1) q, of unit variance over the edges, and a row's place is the mean of its atoms', Q_Y = Q_A X.
+    These are the eigenvectors of the normalized Laplacian of the whole graph of n + m nodes. Atoms that no row uses are
+    in the origin.
+
+    Parameters
+    ----------
+    codes : csr_array of shape (n_samples, n_atoms)
+        Weights of the graph.
+    k : int
+        Number of functions.
+    constant : bool, default=False
+        Whether the constant function (μ = 0) is one of them.
+    ridge : float, default=0.0
+        Part of the mean norm that is added to every atom's: then a few rows that hang together by themselves no longer
+        make a smooth function of their own (the regularized Laplacian of Amini et al. 2013).
+    loops : float, default=1.0
+        How much of the weight that an atom shares with no other, diag(XXᵀ), counts in the norm. With less than 1 it is
+        L_A q = μ (diag(L_A) + loops diag(XXᵀ)) q; with 0, the normalized Laplacian of the atoms' graph without loops.
+        Then an atom that most of its rows use alone no longer looks like a cluster.
+
+    Returns
+    -------
+    Spectrum
+        Eigenvalues, and positions of the atoms.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.methods.kds import Coder, code_spectrum, encode
+    >>> X = wk.datasets.load_digits().X
+    >>> codes = encode(X[:200], X[200:230], Coder(0.1)).matrix
+    >>> places = code_spectrum(codes, 2).atoms
+    >>> (codes @ places).shape
+    (200, 2)
+    """
+    usage = np.asarray(codes.sum(axis=0), dtype=np.float64)
+    used = np.flatnonzero(usage > 0)
+    joint = (codes.T @ codes).tocsr()[used][:, used].toarray()
+    alone = np.diagonal(joint).copy()
+    np.fill_diagonal(joint, loops * alone)
+    norm = usage[used] - (1.0 - loops) * alone
+    root = np.sqrt(norm + ridge * norm.mean())
+    joint = joint / np.outer(root, root)
+    flat = root / np.linalg.norm(root)
+    if not constant:
+        joint = joint - np.outer(flat, flat)
+    joint = (joint + joint.T) / 2
+    wanted = min(k, len(used))
+    with threadpool_limits(1, user_api="blas"):
+        values, vectors = np.linalg.eigh(joint)  # all of them: solvers for a few lose equal eigenvalues
+    values, vectors = values[::-1][:wanted], vectors[:, ::-1][:, :wanted]
+    largest = np.abs(vectors).argmax(axis=0)
+    vectors = vectors * np.where(vectors[largest, np.arange(wanted)] < 0, -1.0, 1.0)
+    atoms = np.zeros((codes.shape[1], k))
+    atoms[used, :wanted] = vectors / flat[:, None]
+    return Spectrum(np.clip(1.0 - values, 0.0, None), atoms)
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Clusters of the rows of a code graph.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_samples,)
+        The cluster of each row.
+    spectrum : Spectrum
+        What told them apart.
+    centers : ndarray of shape (n_clusters, n_vectors)
+        The centres, among the directions of the rows' spectral coordinates.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from winkel.methods.kds import spectral_clusters
+    >>> codes = csr_array([[1.0, 0, 0], [0, 0.5, 0.5], [0, 0.3, 0.7]])
+    >>> labels = spectral_clusters(codes, 2, n_vectors=2).labels
+    >>> bool(labels[0] != labels[1]), bool(labels[1] == labels[2])
+    (True, True)
+    """
+
+    labels: NDArray[np.int64]
+    spectrum: Spectrum
+    centers: NDArray[np.float64]
+
+    def labels_of(self, places: FloatArray) -> NDArray[np.int64]:
+        """The cluster of each place in the coordinates of the spectrum, by its direction."""
+        return nearest_centers(directions(places), self.centers)
+
+
+def spectral_clusters(
+    codes: sp.csr_array,
+    n_clusters: int,
+    seed: int = 0,
+    *,
+    n_vectors: int | None = None,
+    ridge: float = 0.001,
+) -> Clusters:
+    """The clusters of the rows: k-means on the directions of their spectral coordinates.
+
+    Parameters
+    ----------
+    codes : csr_array of shape (n_samples, n_atoms)
+        Weights of the graph.
+    n_clusters : int
+        Number of clusters.
+    seed : int, default=0
+        Seed of the starts of k-means.
+    n_vectors : int or None, default=None
+        Number of spectral coordinates; None takes twice as many as clusters.
+    ridge : float, default=0.001
+        Of the mean norm of an atom, as in `code_spectrum`.
+
+    Returns
+    -------
+    Clusters
+        Labels, spectrum and centres.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from winkel.methods.kds import Coder, encode, spectral_clusters
+    >>> rows, moon = make_moons(400, noise=0.03, random_state=0)
+    >>> codes = encode(rows, rows[:40], Coder(1.0)).matrix
+    >>> np.bincount(spectral_clusters(codes, 2).labels).sum()
+    np.int64(400)
+    """
+    spectrum = cluster_spectrum(codes, n_clusters, n_vectors, ridge)
+    points = directions(codes @ spectrum.atoms)
+    centers = _means(points, n_clusters, seed)
+    labels = nearest_centers(points, centers)
+    found = len(np.unique(labels))
+    if found < n_clusters:
+        warnings.warn(
+            f"n_clusters={n_clusters}, but only {found} are told apart by the codes; fewer clusters or more atoms suit them.",
+            DataWarning,
+            stacklevel=2,
+        )
+    return Clusters(labels, spectrum, centers)
+
+
+def cluster_spectrum(codes: sp.csr_array, n_clusters: int, n_vectors: int | None, ridge: float) -> Spectrum:
+    """The Spectrum in whose coordinates clusters are looked for, each as large as it is important."""
+    found = code_spectrum(codes, n_vectors or 2 * n_clusters, constant=True, ridge=ridge, loops=LOOPS)
+    weights = importance(found.values, n_clusters, found.atoms.shape[1])
+    return replace(found, atoms=found.atoms * weights)
+
+
+def importance(values: NDArray[np.float64], k: int, n_vectors: int) -> NDArray[np.float64]:
+    """How much each coordinate counts: the first k fully, those after by √(μ_k / μ_i), as in the commute time.
+
+    So they count where no gap in the spectrum tells the number of clusters, and hardly at all after a gap.
+    """
+    counts = np.zeros(n_vectors)
+    known = np.maximum(values[:n_vectors], _LEAST)
+    counts[: len(known)] = np.sqrt(np.minimum(1.0, known[min(k, len(known)) - 1] / known))
+    return counts
+
+
+def _means(points: NDArray[np.float64], k: int, seed: int) -> NDArray[np.float64]:
+    """The centres of k-means: the best of several starts on a sample of the points, then improved on all."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    state = int(Stream.named(seed, "kds clusters").integers(2**31 - 1, 1)[0])
+    sample = points
+    if len(points) > _SAMPLE:
+        sample = points[np.sort(Stream.named(seed, "kds some rows").permutation(len(points))[:_SAMPLE])]
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # too few different points are told in our words
+        best = KMeans(k, n_init=RESTARTS, random_state=state).fit(sample)
+        if len(sample) < len(points):
+            best = KMeans(k, init=best.cluster_centers_, n_init=1).fit(points)
+    return np.asarray(best.cluster_centers_, dtype=np.float64)
+
+
+def directions(places: FloatArray) -> NDArray[np.float64]:
+    """The rows, made of unit length (Ng, Jordan and Weiss 2001)."""
+    lengths = np.linalg.norm(places, axis=1, keepdims=True)
+    return np.asarray(places / np.where(lengths > 0, lengths, 1.0))
+
+
+def nearest_centers(points: FloatArray, centers: FloatArray) -> NDArray[np.int64]:
+    """The nearest centre of every point, each point by itself."""
+    squares = np.empty((len(points), len(centers)))
+    for j, center in enumerate(centers):
+        squares[:, j] = np.einsum("ij,ij->i", points - center, points - center)
+    return np.asarray(squares.argmin(axis=1), dtype=np.int64)

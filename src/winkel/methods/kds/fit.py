@@ -1,0 +1,148 @@
+"""K-Deep Simplex from rows to a map or clusters: atoms, then codes, then what the graph of both gives."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ...data import Table
+from ...embedding import Embedding
+from ...errors import DataWarning, InvalidInputError
+from ...run import Run
+from ...typing import FloatArray
+from .code_graph import Clusters, cluster_spectrum, code_spectrum, spectral_clusters
+from .coding import Codes, encode
+from .training import BatchSource, StreamBatches, Trained, Training, encode_batches, first_rows, train
+
+_ATOMS_A_ROW = 16  # in the forecast of memory; most rows use fewer
+
+
+@dataclass(frozen=True)
+class Map:
+    """The wish for a map of so many dimensions."""
+
+    n_components: int
+
+    def read(self, codes: sp.csr_array, run: Run) -> dict[str, NDArray[Any]]:
+        """The atoms' places."""
+        return {"atom_places": self.atom_places(codes)}
+
+    def atom_places(self, codes: sp.csr_array) -> NDArray[np.float64]:
+        """The atoms' places alone."""
+        return code_spectrum(codes, self.n_components).atoms
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """The wish for clusters; see `spectral_clusters`."""
+
+    n_clusters: int
+    n_vectors: int | None
+    ridge: float
+
+    def read(self, codes: sp.csr_array, run: Run) -> dict[str, NDArray[Any]]:
+        """The atoms' places, the clusters of rows and atoms, and the centres."""
+        n = codes.shape[0]
+        if n < self.n_clusters:
+            raise InvalidInputError(
+                f"X has {n} rows, too few for n_clusters={self.n_clusters}; give more rows or ask for fewer clusters."
+            )
+        found: Clusters = spectral_clusters(
+            codes, self.n_clusters, run.seed, n_vectors=self.n_vectors, ridge=self.ridge
+        )
+        return {
+            "atom_places": found.spectrum.atoms,
+            "labels": found.labels,
+            "atom_labels": found.labels_of(found.spectrum.atoms),
+            "cluster_centers": found.centers,
+        }
+
+    def atom_places(self, codes: sp.csr_array) -> NDArray[np.float64]:
+        """The atoms' places alone."""
+        return cluster_spectrum(codes, self.n_clusters, self.n_vectors, self.ridge).atoms
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """How atoms are found, and what is made of the codes."""
+
+    training: Training
+    goal: Map | Clustering
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The map, with atoms, their places and what else was asked for as its blocks; and the codes of the rows."""
+
+    embedding: Embedding
+    codes: sp.csr_array
+
+
+def fit(table: Table, settings: Settings, run: Run) -> Fit:
+    """Atoms, codes and what follows from them, of the rows of a table."""
+    rows: FloatArray = table.values
+    settings = _usable(settings, len(rows))
+    _check_memory(table.shape, settings.training.n_atoms, run)
+    trained = train(rows, settings.training, run, _drawing(settings))
+    return _finish(
+        trained, encode(rows, trained.atoms, settings.training.coder, run), settings, run, rows.dtype
+    )
+
+
+def fit_batches(batches: BatchSource, settings: Settings, run: Run) -> Fit:
+    """The same by mini-batches of rows that need not fit into memory, in the precision of the first batch."""
+    stream = StreamBatches(batches)
+    first = first_rows(stream, settings.training.n_atoms)
+    settings = _usable(settings, len(first))
+    trained = train(stream, settings.training, run, _drawing(settings))
+    codes = encode_batches(stream, trained.atoms, settings.training.coder, run, first.dtype)
+    return _finish(trained, codes, settings, run, first.dtype)
+
+
+def place(codes: sp.csr_array, atom_places: FloatArray, dtype: Any) -> FloatArray:
+    """Places of rows: the means of their atoms' places, weighted by their codes."""
+    return np.asarray(codes @ atom_places).astype(dtype)
+
+
+def _drawing(settings: Settings) -> Any:
+    return lambda codes: np.asarray(codes @ settings.goal.atom_places(codes))
+
+
+def _finish(trained: Trained, codes: Codes, settings: Settings, run: Run, dtype: Any) -> Fit:
+    blocks = settings.goal.read(codes.matrix, run)
+    Y = place(codes.matrix, blocks["atom_places"], dtype)
+    coder = settings.training.coder
+    embedding = Embedding(
+        Y=Y,
+        objective=float(codes.objective.mean()),
+        residual=trained.residual,
+        history=trained.history,
+        status=trained.status,
+        seed=run.seed,
+        settings={"method": "KDS", "training": settings.training.method, "locality": float(coder.locality)},
+        blocks={"atoms": trained.atoms, **blocks},
+        frames=None if trained.frames is None else trained.frames.turned_to(Y),
+    )
+    return Fit(embedding, codes.matrix)
+
+
+def _usable(settings: Settings, n: int) -> Settings:
+    """The settings with as many atoms as n rows allow."""
+    m = settings.training.n_atoms
+    if m <= n:
+        return settings
+    warnings.warn(
+        f"n_atoms={m}, but there are only {n} rows; n_atoms={n} is used.", DataWarning, stacklevel=4
+    )
+    return replace(settings, training=replace(settings.training, n_atoms=n))
+
+
+def _check_memory(shape: tuple[int, int], m: int, run: Run) -> None:
+    n, d = shape
+    forecast = 12 * n * min(m, _ATOMS_A_ROW) + 8 * (4 * m * m + 5 * m * d)
+    run.check_memory(forecast, "KDS", "Fewer atoms need less.")
