@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+__all__ = [
+    "DataWarning",
+    "InvalidInputError",
+    "InvalidParameterError",
+    "InvalidTypeError",
+    "MemoryLimitError",
+    "MissingDependencyError",
+    "ModelFileError",
+    "NotConvergedWarning",
+    "WinkelError",
+]
+
 
 class WinkelError(Exception):
-    """Base of all errors that winkel raises on purpose."""
+    """Base of all errors that winkel raises on purpose.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> try:
+    ...     wk.graph.knn([[1.0], [2.0], [float("nan")]], 1)
+    ... except wk.errors.WinkelError as error:
+    ...     print(error)
+    X has NaN (a missing value) at row 2, column 0 (counted from 0). Every value must be a finite number: drop these rows
+    or columns, or fill the gaps first.
+    """
 
 
 class InvalidInputError(WinkelError, ValueError):
-    """The data cannot be used as given: the message says where, what is allowed and what to do."""
+    """The data cannot be used as it is: the message says where, what is allowed and what to do."""
 
 
 class InvalidTypeError(InvalidInputError, TypeError):

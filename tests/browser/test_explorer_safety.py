@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from winkel.view.html.container import ALPHABET, to_text
-from winkel.view.html.parts import build_parts
 from winkel.view.html.page import page as page_text
 from winkel.view.html.page import program, style
+from winkel.view.html.parts import build_parts
 
 from .conftest import Explorer, blobs
 

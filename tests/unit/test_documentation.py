@@ -18,7 +18,16 @@ import winkel as wk
 docscrape = pytest.importorskip("numpydoc.docscrape")
 
 ROOT = Path(__file__).parents[2]
-MODULES = ("datasets", "graph", "losses", "objectives", "penalties", "quadratic")  # public modules of names
+MODULES = (
+    "data",
+    "datasets",
+    "errors",
+    "graph",
+    "losses",
+    "objectives",
+    "penalties",
+    "quadratic",
+)  # public modules of names
 
 
 def public() -> dict[str, object]:

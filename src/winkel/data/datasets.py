@@ -16,30 +16,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidParameterError
+from ..checks import choice, flag
 from . import parsers
 from .arrays import Matrix
-from .fetch import Arrays, Source, arrays, download, find
+from .fetch import NETWORKS, SOURCES, Arrays, arrays, download, find
 
-_GZIP, _ZIP = b"\x1f\x8b", b"PK"
-_IDX_FILES = (
-    "train-images-idx3-ubyte.gz",
-    "train-labels-idx1-ubyte.gz",
-    "t10k-images-idx3-ubyte.gz",
-    "t10k-labels-idx1-ubyte.gz",
-)
-_MNIST_MD5 = (
-    "f68b3c2dcbeaaa9fbdd348bbdeb94873",
-    "d53e105ee54ea40749a09fcbcd1e9432",
-    "9fb629c4189551a2d022fa330f9573f3",
-    "ec29112dd5afa0611ce80d1b7f02629c",
-)
-_FASHION_MD5 = (
-    "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
-    "25c81989df183df01b3e8a0aad5dffbe",
-    "bef4ecab320f06d8554ea6380940ec79",
-    "bb300cfdad3c16e7a12a480ee83cd310",
-)
+__all__ = [
+    "Dataset",
+    "load_analogies",
+    "load_coauthorship",
+    "load_coil20",
+    "load_counties",
+    "load_covid_balf",
+    "load_cytof",
+    "load_digits",
+    "load_fashion_mnist",
+    "load_mammoth",
+    "load_mnist",
+    "load_pbmc3k",
+    "load_popres",
+    "load_salinas_a",
+    "load_words",
+    "load_yale_b",
+]
+
 _FASHION_NAMES = (
     "T-shirt/top",
     "Trouser",
@@ -52,46 +52,36 @@ _FASHION_NAMES = (
     "Bag",
     "Ankle boot",
 )
-_NETWORKS = ("AstroPh", "CondMat", "HepPh", "HepTh", "GrQc")
-
-
-def _idx_sources(folder: str, checksums: tuple[str, ...]) -> tuple[Source, ...]:
-    return tuple(Source(folder + name, _GZIP, md5) for name, md5 in zip(_IDX_FILES, checksums, strict=True))
-
-
-SOURCES: dict[str, tuple[Source, ...]] = {
-    "mnist": _idx_sources("https://ossci-datasets.s3.amazonaws.com/mnist/", _MNIST_MD5),
-    "fashion_mnist": _idx_sources(
-        "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/", _FASHION_MD5
-    ),
-    "coil20": (
-        Source(
-            "https://www.cs.columbia.edu/CAVE/databases/SLAM_coil-20_coil-100/coil-20/coil-20-proc.zip", _ZIP
-        ),
-    ),
-    "coauthorship": tuple(
-        Source(f"https://snap.stanford.edu/data/ca-{name}.txt.gz", _GZIP) for name in _NETWORKS
-    ),
-    "analogies": (
-        Source("https://raw.githubusercontent.com/tmikolov/word2vec/master/questions-words.txt", b": "),
-    ),
-    "glove": (Source("https://nlp.stanford.edu/data/glove.6B.zip", _ZIP),),
-    "salinas_a": (
-        Source("https://www.ehu.eus/ccwintco/uploads/d/df/SalinasA.mat", b"MATLAB"),
-        Source("https://www.ehu.eus/ccwintco/uploads/a/aa/SalinasA_gt.mat", b"MATLAB"),
-    ),
-    "mammoth": (
-        Source(
-            "https://raw.githubusercontent.com/PAIR-code/understanding-umap/master/raw_data/mammoth_3d_50k.json",
-            b"[",
-        ),
-    ),
-}
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Data as published: `X` in its own dtype, labels `y` if there are any, and the names that are known."""
+    """Data as published, with the names that are known.
+
+    Attributes
+    ----------
+    X : ndarray or sparse matrix of shape (n, m)
+        The data in its own dtype.
+    y : ndarray or None
+        Labels, one for each row, if there are any.
+    name, description : str
+        What it is.
+    ids : ndarray or None
+        Names of the rows.
+    feature_names : tuple of str or None
+        Names of the columns.
+    label_names : mapping of int to str
+        Names of the values of `y`.
+    extras : mapping
+        Whatever else was published, such as `image_shape`.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> digits.description, digits.extras["image_shape"]
+    ('8 × 8 images of handwritten digits', (8, 8))
+    """
 
     X: Matrix
     y: NDArray[Any] | None
@@ -99,7 +89,6 @@ class Dataset:
     description: str
     ids: NDArray[Any] | None = None
     feature_names: tuple[str, ...] | None = None
-    # Value of y: its name.
     label_names: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     extras: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -113,7 +102,19 @@ def _extras(content: Arrays, *keys: str) -> Mapping[str, Any]:
 
 
 def load_digits() -> Dataset:
-    """8 × 8 images of 1 797 handwritten digits, part of scikit-learn: needs no file."""
+    """Images of 1 797 handwritten digits, part of scikit-learn: needs no file.
+
+    Returns
+    -------
+    Dataset
+        8 × 8 images, one a row; y is the digit.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_digits().X.shape
+    (1797, 64)
+    """
     from sklearn.datasets import load_digits as load
 
     X, y = load(return_X_y=True)
@@ -123,7 +124,19 @@ def load_digits() -> Dataset:
 
 
 def load_mnist() -> Dataset:
-    """28 × 28 images of 70 000 handwritten digits (LeCun et al. 1998), the 60 000 training rows first."""
+    """Images of 70 000 handwritten digits (LeCun et al. 1998).
+
+    Returns
+    -------
+    Dataset
+        28 × 28 images, one a row, the 60 000 training rows first; y is the digit.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_mnist().X.shape  # doctest: +SKIP
+    (70000, 784)
+    """
     content = arrays("mnist70k.npz", SOURCES["mnist"], parsers.build_idx_images)
     return _images(
         content, "mnist", "28 × 28 images of handwritten digits, 60 000 training rows first", (28, 28)
@@ -131,20 +144,56 @@ def load_mnist() -> Dataset:
 
 
 def load_fashion_mnist() -> Dataset:
-    """28 × 28 images of 70 000 pieces of clothing (Xiao et al. 2017), the 60 000 training rows first."""
+    """Images of 70 000 pieces of clothing (Xiao et al. 2017).
+
+    Returns
+    -------
+    Dataset
+        28 × 28 images, one a row, the 60 000 training rows first; y is the kind of clothing.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_fashion_mnist().X.shape  # doctest: +SKIP
+    (70000, 784)
+    """
     content = arrays("fashion_mnist70k.npz", SOURCES["fashion_mnist"], parsers.build_idx_images)
     text = "28 × 28 images of pieces of clothing, 60 000 training rows first"
     return _images(content, "fashion_mnist", text, (28, 28), _names(_FASHION_NAMES))
 
 
 def load_coil20() -> Dataset:
-    """32 × 32 images of 20 objects, each seen from 72 angles on a turntable (Nene, Nayar and Murase 1996)."""
+    """Images of 20 objects on a turntable, 72 angles each (Nene, Nayar and Murase 1996).
+
+    Returns
+    -------
+    Dataset
+        32 × 32 images, one a row; y is the object, `extras["angle_index"]` the angle.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_coil20().X.shape  # doctest: +SKIP
+    (1440, 1024)
+    """
     content = arrays("coil20_32x32.npz", SOURCES["coil20"], parsers.build_coil20)
     return _images(content, "coil20", "32 × 32 images of 20 objects on a turntable, 72 angles each", (32, 32))
 
 
 def load_yale_b() -> Dataset:
-    """192 × 168 images of four faces under 64 lights each: subjects 5, 9, 3, 4 of Extended Yale B."""
+    """Images of four faces under 64 lights each: subjects 5, 9, 3, 4 of Extended Yale B.
+
+    Returns
+    -------
+    Dataset
+        192 × 168 images, one a row; y is the person.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_yale_b().X.shape  # doctest: +SKIP
+    (256, 32256)
+    """
     content = arrays("yaleb_5_9_3_4_192x168.npz")
     return _images(content, "yale_b", "192 × 168 images of four faces under 64 lights each", (192, 168))
 
@@ -170,13 +219,27 @@ def _images(
 
 
 def load_salinas_a(*, corrected: bool = False) -> Dataset:
-    """Spectra of 83 × 86 places in the Salinas valley, one a row; y is the crop, 0 where none is given.
+    """Spectra of 83 × 86 places in the Salinas valley.
 
-    All 224 bands, or the 204 that are left without those of water absorption if `corrected`.
+    Parameters
+    ----------
+    corrected : bool, default=False
+        Whether to leave out the bands of water absorption: 204 bands instead of 224.
+
+    Returns
+    -------
+    Dataset
+        One spectrum a row; y is the crop, 0 where it is not known.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_salinas_a().X.shape  # doctest: +SKIP
+    (7138, 224)
     """
     content = arrays("salinas_a.npz", SOURCES["salinas_a"], parsers.build_salinas_a)
     height, width, n_bands = content["X"].shape
-    bands = content["corrected_bands"] if corrected else np.arange(n_bands)
+    bands = content["corrected_bands"] if flag("corrected", corrected) else np.arange(n_bands)
     crops = {
         0: "unlabelled",
         1: "Brocoli_green_weeds_1",
@@ -202,20 +265,33 @@ def load_salinas_a(*, corrected: bool = False) -> Dataset:
 def load_words(name: str = "glove", *, size: str = "30k") -> Dataset:
     """Word vectors with the words as ids, most frequent first.
 
-    "glove": GloVe 6B in 100 dimensions (Pennington et al. 2014), the 100 000 most frequent words ("100k")
-    or the 30 000 most frequent and all words of the analogy questions ("30k"). "word2vec": 26 423 words of
-    Google News in 300 dimensions (Mikolov et al. 2013), of unit norm; `size` has no meaning there.
+    Parameters
+    ----------
+    name : {"glove", "word2vec"}, default="glove"
+        "glove" is GloVe 6B in 100 dimensions (Pennington et al. 2014); "word2vec" are 26 423 words of Google News in 300
+        dimensions, of unit norm (Mikolov et al. 2013).
+    size : {"30k", "100k"}, default="30k"
+        Of "glove": the 30 000 most frequent words and all of the analogy questions, or the 100 000 most frequent words.
+
+    Returns
+    -------
+    Dataset
+        One vector a row; `ids` holds the words.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_words("word2vec").X.shape  # doctest: +SKIP
+    (26423, 300)
     """
+    choice("name", name, ("glove", "word2vec"))
+    choice("size", size, ("30k", "100k"))
     if name == "word2vec":
         content = arrays("words_word2vec_gnews_300d_26k.npz")
         text = "word2vec vectors of Google News, of unit norm"
-    elif name == "glove" and size in ("30k", "100k"):
+    else:
         content = arrays(f"words_glove6b_100d_{size}.npz", SOURCES["glove"], _build_glove(size))
         text = f"GloVe 6B vectors, {size} words"
-    else:
-        raise InvalidParameterError(
-            f'load_words knows "word2vec", and "glove" with size "30k" or "100k"; got {name!r}, {size!r}.'
-        )
     return Dataset(content["X"], None, name, text, ids=content["words"], extras=_extras(content, "rank"))
 
 
@@ -230,9 +306,19 @@ def _build_glove(size: str) -> Any:
 
 
 def load_analogies() -> Dataset:
-    """Analogy questions (Mikolov et al. 2013): four words a row, "a is to b as c is to d"; y is the section.
+    """Analogy questions (Mikolov et al. 2013), "a is to b as c is to d".
 
-    `extras["semantic"]` marks the questions of the first five sections; the others are about grammar.
+    Returns
+    -------
+    Dataset
+        Four words a row; y is the section. `extras["semantic"]` marks the questions of the first five sections; the others are
+        about grammar.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_analogies().X.shape  # doctest: +SKIP
+    (19544, 4)
     """
     path = find("questions-words.txt.gz") or download(
         SOURCES["analogies"][0], wanted="questions-words.txt.gz"
@@ -249,13 +335,26 @@ def load_analogies() -> Dataset:
 
 
 def load_coauthorship(name: str = "AstroPh") -> Dataset:
-    """Who wrote with whom on arXiv (SNAP): X is the adjacency matrix (CSR), extras["edges"] its pairs i < j.
+    """Who wrote with whom on arXiv (SNAP).
 
-    `name` is one of AstroPh, CondMat, HepPh, HepTh, GrQc. Loops are left out, and so are authors without a
-    co-author.
+    Parameters
+    ----------
+    name : {"AstroPh", "CondMat", "HepPh", "HepTh", "GrQc"}, default="AstroPh"
+        The field of physics.
+
+    Returns
+    -------
+    Dataset
+        X is the adjacency matrix (CSR), `extras["edges"]` its pairs i < j. Loops are left out, and so are authors without a
+        co-author.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_coauthorship("GrQc").X.shape  # doctest: +SKIP
+    (5241, 5241)
     """
-    if name not in _NETWORKS:
-        raise InvalidParameterError(f"load_coauthorship knows {', '.join(_NETWORKS)}; got {name!r}.")
+    choice("name", name, NETWORKS)
     from scipy.sparse import coo_array
 
     content = arrays("coauthorship_snap.npz", SOURCES["coauthorship"], parsers.build_coauthorship)
@@ -268,7 +367,19 @@ def load_coauthorship(name: str = "AstroPh") -> Dataset:
 
 
 def load_popres() -> Dataset:
-    """Genes of 1 387 Europeans in 20 principal components (Novembre et al. 2008); y is the country."""
+    """Genes of 1 387 Europeans in 20 principal components (Novembre et al. 2008).
+
+    Returns
+    -------
+    Dataset
+        One person a row; y is the country.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_popres().X.shape  # doctest: +SKIP
+    (1387, 20)
+    """
     content = arrays("popres_pca20.npz")
     extras = _extras(content, "eigenvalues", "abbr", "lonlat", "rot_ns_ew", "color")
     text = "European genetics, 20 principal components"
@@ -276,7 +387,19 @@ def load_popres() -> Dataset:
 
 
 def load_counties() -> Dataset:
-    """US counties (ACS 2017) that have all values; y is the share of Democratic votes in 2016."""
+    """US counties (ACS 2017) that have all values, by 34 prepared features.
+
+    Returns
+    -------
+    Dataset
+        One county a row; y is the share of Democratic votes in 2016.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_counties().X.shape  # doctest: +SKIP
+    (3139, 34)
+    """
     content = arrays("us_counties_acs2017.npz")
     usable = content["usable"]
     rows = {key: content[key][usable] for key in ("X", "X_raw", "votes", "fips", "state", "county")}
@@ -293,7 +416,19 @@ def load_counties() -> Dataset:
 
 
 def load_pbmc3k() -> Dataset:
-    """2 638 blood cells in 50 principal components of gene expression; y is a clustering, not a truth."""
+    """Gene expression of 2 638 blood cells in 50 principal components.
+
+    Returns
+    -------
+    Dataset
+        One cell a row; y is a clustering, not a truth.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_pbmc3k().X.shape  # doctest: +SKIP
+    (2638, 50)
+    """
     content = arrays("scrna_pbmc3k_pca50.npz")
     return Dataset(
         content["X"],
@@ -306,7 +441,19 @@ def load_pbmc3k() -> Dataset:
 
 
 def load_covid_balf() -> Dataset:
-    """3 724 cells of lung fluid in 50 principal components of gene expression; y is the cell type."""
+    """Gene expression of 3 724 cells of lung fluid in 50 principal components.
+
+    Returns
+    -------
+    Dataset
+        One cell a row; y is the cell type.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_covid_balf().X.shape  # doctest: +SKIP
+    (3724, 50)
+    """
     content = arrays("scrna_covid_balf3_pca50.npz")
     text = "single cells of lung fluid, 50 principal components"
     names, extras = _names(content["names"]), _extras(content, "sample")
@@ -314,7 +461,19 @@ def load_covid_balf() -> Dataset:
 
 
 def load_cytof() -> Dataset:
-    """172 791 blood cells by 24 markers of mass cytometry; y is the patient."""
+    """Mass cytometry of 172 791 blood cells by 24 markers.
+
+    Returns
+    -------
+    Dataset
+        One cell a row; y is the patient.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_cytof().X.shape  # doctest: +SKIP
+    (172791, 24)
+    """
     content = arrays("cytof_bcrxl_173k.npz")
     return Dataset(
         content["X"],
@@ -327,7 +486,19 @@ def load_cytof() -> Dataset:
 
 
 def load_mammoth() -> Dataset:
-    """50 000 points on the skeleton of a mammoth, in space."""
+    """Points on the skeleton of a mammoth, in space.
+
+    Returns
+    -------
+    Dataset
+        50 000 points; no labels.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.datasets.load_mammoth().X.shape  # doctest: +SKIP
+    (50000, 3)
+    """
     content = arrays("mammoth_3d_50k.npz", SOURCES["mammoth"], parsers.build_mammoth)
     return Dataset(
         content["X"], None, "mammoth", "points on the skeleton of a mammoth", feature_names=("x", "y", "z")

@@ -47,6 +47,62 @@ class Source:
         return f"{host.partition(':')[0]}_{rest.replace('/', '_')}"
 
 
+_GZIP, _ZIP = b"\x1f\x8b", b"PK"
+_IDX_FILES = (
+    "train-images-idx3-ubyte.gz",
+    "train-labels-idx1-ubyte.gz",
+    "t10k-images-idx3-ubyte.gz",
+    "t10k-labels-idx1-ubyte.gz",
+)
+_MNIST_MD5 = (
+    "f68b3c2dcbeaaa9fbdd348bbdeb94873",
+    "d53e105ee54ea40749a09fcbcd1e9432",
+    "9fb629c4189551a2d022fa330f9573f3",
+    "ec29112dd5afa0611ce80d1b7f02629c",
+)
+_FASHION_MD5 = (
+    "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
+    "25c81989df183df01b3e8a0aad5dffbe",
+    "bef4ecab320f06d8554ea6380940ec79",
+    "bb300cfdad3c16e7a12a480ee83cd310",
+)
+NETWORKS = ("AstroPh", "CondMat", "HepPh", "HepTh", "GrQc")
+
+
+def _idx_sources(folder: str, checksums: tuple[str, ...]) -> tuple[Source, ...]:
+    return tuple(Source(folder + name, _GZIP, md5) for name, md5 in zip(_IDX_FILES, checksums, strict=True))
+
+
+SOURCES: dict[str, tuple[Source, ...]] = {
+    "mnist": _idx_sources("https://ossci-datasets.s3.amazonaws.com/mnist/", _MNIST_MD5),
+    "fashion_mnist": _idx_sources(
+        "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/", _FASHION_MD5
+    ),
+    "coil20": (
+        Source(
+            "https://www.cs.columbia.edu/CAVE/databases/SLAM_coil-20_coil-100/coil-20/coil-20-proc.zip", _ZIP
+        ),
+    ),
+    "coauthorship": tuple(
+        Source(f"https://snap.stanford.edu/data/ca-{name}.txt.gz", _GZIP) for name in NETWORKS
+    ),
+    "analogies": (
+        Source("https://raw.githubusercontent.com/tmikolov/word2vec/master/questions-words.txt", b": "),
+    ),
+    "glove": (Source("https://nlp.stanford.edu/data/glove.6B.zip", _ZIP),),
+    "salinas_a": (
+        Source("https://www.ehu.eus/ccwintco/uploads/d/df/SalinasA.mat", b"MATLAB"),
+        Source("https://www.ehu.eus/ccwintco/uploads/a/aa/SalinasA_gt.mat", b"MATLAB"),
+    ),
+    "mammoth": (
+        Source(
+            "https://raw.githubusercontent.com/PAIR-code/understanding-umap/master/raw_data/mammoth_3d_50k.json",
+            b"[",
+        ),
+    ),
+}
+
+
 def data_folder() -> Path | None:
     """The folder named by WINKEL_DATA, if any."""
     folder = os.environ.get("WINKEL_DATA")

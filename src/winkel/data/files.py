@@ -6,6 +6,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +35,44 @@ def read(
 ) -> Table:
     """The validated Table in a file; its suffix says the format.
 
-    .npy             one matrix
-    .npz             the array `key`, else "X", else the only matrix; `label` and `id` name arrays;
-                     or a matrix written by scipy.sparse.save_npz
-    .csv .tsv        numbers, with or without a header line, also compressed as .csv.gz or .tsv.gz;
-                     columns of text must be named as `label` or `id`
-    .parquet         numbers (needs pyarrow); the index that pandas stored becomes the ids
-    .h5ad            AnnData (needs anndata); `label` and `id` name columns of `obs`
+    ==================  ==============================================================================================
+    .npy                one matrix
+    .npz                the array `key`, else "X", else the only matrix; `label` and `id` name arrays; or a matrix
+                        written by scipy.sparse.save_npz
+    .csv .tsv           numbers, with or without a header line, also compressed as .csv.gz or .tsv.gz; columns of text
+                        must be named as `label` or `id`
+    .parquet            numbers (needs pyarrow); the index that pandas stored becomes the ids
+    .h5ad               AnnData (needs anndata); `label` and `id` name columns of `obs`
+    ==================  ==============================================================================================
 
-    `columns` lists the feature columns by name or position; without it, they are all but `label` and `id`.
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    columns : list of str or int, or None, default=None
+        The feature columns, by name or position; None takes all but `label` and `id`.
+    label : str, int or None, default=None
+        The column that holds labels.
+    id : str, int or None, default=None
+        The column that names rows.
+    key : str or None, default=None
+        The array of an .npz file.
+    min_rows : int, default=2
+        Fewest rows allowed.
+
+    Returns
+    -------
+    Table
+        Values, and names of rows and columns where the file has them.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import winkel as wk
+    >>> _ = Path("cells.csv").write_text("cell,x,y\\na,1.5,0\\nb,2,1\\n")
+    >>> table = wk.data.read("cells.csv", id="cell")
+    >>> table.columns, table.ids.tolist()
+    (('x', 'y'), ['a', 'b'])
     """
     file = Path(path)
     if not file.is_file():
@@ -109,7 +139,7 @@ def _read_npz(file: Path, columns: Columns, label: Pick, id: Pick, key: str | No
             None if name is None else _vector(archive, name, what, table.shape[0], file)
             for name, what in ((id, "id"), (label, "label"))
         )
-    return Table(table.values, ids=ids, labels=labels)
+    return replace(table, ids=ids, labels=labels)
 
 
 def _member(archive: Any, key: Pick, what: str, file: Path) -> NDArray[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from ..checks import refuse
 from ..errors import InvalidInputError, InvalidParameterError
 from .arrays import Matrix, dense_matrix, sparse_matrix, to_array
 from .frames import Columns, Pick, frame_of, from_anndata, is_anndata
@@ -20,9 +21,28 @@ from .scans import Labels
 class Table:
     """A validated matrix of numbers, with the names of its rows and columns where they are known.
 
-    `values` is a C-contiguous float32 or float64 ndarray, or a CSR matrix in canonical form; every value is
-    finite. `ids` names rows, `columns` names columns, `labels` holds the label column if one was asked for.
-    `as_table` marks what it has validated, and does not look at the values of such a table again.
+    `as_table` makes one. It marks what it has validated, and does not look at the values of such a table again: every
+    call that takes data takes a Table too, at no cost.
+
+    Attributes
+    ----------
+    values : ndarray or sparse matrix of shape (n, m)
+        A C-contiguous float32 or float64 array, or a CSR matrix in canonical form; every value is finite.
+    ids : ndarray or None
+        Names of the rows.
+    columns : tuple of str or None
+        Names of the columns.
+    labels : ndarray or None
+        The label column, if one was asked for.
+    validated : bool
+        Whether `as_table` has looked at the values.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> table = wk.data.as_table([[1, 2], [3, 4]])
+    >>> table.shape, table.dtype, table.validated
+    ((2, 2), dtype('float32'), True)
     """
 
     values: Matrix
@@ -33,14 +53,14 @@ class Table:
 
     def __post_init__(self) -> None:
         n, m = self.values.shape
-        for what, given, needed in (
+        for what, names, needed in (
             ("ids", self.ids, n),
             ("labels", self.labels, n),
             ("columns", self.columns, m),
         ):
-            if given is not None and len(given) != needed:
+            if names is not None and len(names) != needed:
                 raise InvalidInputError(
-                    f"{what} has {len(given)} entries; {needed} are needed for values of shape {(n, m)}."
+                    f"{what} has {len(names)} entries; {needed} are needed for values of shape {(n, m)}."
                 )
 
     @property
@@ -55,7 +75,7 @@ class Table:
         return np.dtype(self.values.dtype)
 
     def rows(self, index: Any) -> Table:
-        """The table of some rows, validated as the whole is."""
+        """The table of the rows at `index` (numbers, a mask or a slice), validated as the whole is."""
         ids, labels = (None if names is None else names[index] for names in (self.ids, self.labels))
         return replace(self, values=self.values[index], ids=ids, labels=labels)
 
@@ -69,7 +89,35 @@ def as_matrix(
     allow_sparse: bool = True,
     dtype: DTypeLike | None = None,
 ) -> Matrix:
-    """The numbers of `X` as a validated C-contiguous float array or CSR matrix; see `as_table`."""
+    """The numbers of `X` as a validated C-contiguous float array or CSR matrix.
+
+    Parameters
+    ----------
+    X : array, list of rows, sparse matrix, data frame, AnnData or Table
+        The data; see `as_table`.
+    name : str, default="X"
+        What messages call the data.
+    min_rows : int, default=2
+        Fewest rows allowed.
+    min_columns : int, default=1
+        Fewest columns allowed.
+    allow_sparse : bool, default=True
+        Whether sparse data is allowed.
+    dtype : float32, float64 or None, default=None
+        The precision wanted; None keeps that of the data: see `as_table`.
+
+    Returns
+    -------
+    ndarray or sparse matrix of shape (n, m)
+        X itself if nothing must change.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.data.as_matrix([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
     return as_table(
         X, name=name, min_rows=min_rows, min_columns=min_columns, allow_sparse=allow_sparse, dtype=dtype
     ).values
@@ -91,11 +139,42 @@ def as_table(
 
     float32 and float64 are kept; booleans, float16 and integers become float32 (float64 if an integer is
     beyond ±2**24); float32 so large that squared distances could overflow (about 1e18) becomes float64.
-    `dtype` forces one of the two. Nothing is copied if nothing must change, and `X` is never written to.
+    Nothing is copied if nothing must change, and `X` is never written to.
 
-    `columns` picks feature columns, `label` and `id` take one column out as labels and as row names (for
-    AnnData: a column of `obs`), each by name or by position. Other columns must all be numbers. `name` is
-    used in messages.
+    Parameters
+    ----------
+    X : array, list of rows, sparse matrix, data frame, AnnData or Table
+        The data.
+    columns : list of str or int, or None, default=None
+        The feature columns, by name or position; None takes all but `label` and `id`. All must hold numbers.
+    label : str, int or None, default=None
+        The column that holds labels (for AnnData: a column of `obs`).
+    id : str, int or None, default=None
+        The column that names rows (for AnnData: a column of `obs`).
+    name : str, default="X"
+        What messages call the data.
+    min_rows : int, default=2
+        Fewest rows allowed.
+    min_columns : int, default=1
+        Fewest columns allowed.
+    allow_sparse : bool, default=True
+        Whether sparse data is allowed.
+    dtype : float32, float64 or None, default=None
+        The precision wanted; None keeps that of the data, as said above.
+
+    Returns
+    -------
+    Table
+        X itself if it is a validated Table that fits.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import winkel as wk
+    >>> frame = pd.DataFrame({"cell": ["a", "b"], "x": [1.5, 2.0], "y": [0, 1], "kind": ["T", "B"]})
+    >>> table = wk.data.as_table(frame, label="kind", id="cell")
+    >>> table.columns, table.ids.tolist(), table.labels.tolist()
+    (('x', 'y'), ['a', 'b'], ['T', 'B'])
     """
     wanted = _float_dtype(dtype)
     picks = columns is not None or label is not None or id is not None
@@ -141,7 +220,7 @@ def _from_array(X: Any, name: str) -> Any:
 
 
 def _check_shape(values: Any, name: str, min_rows: int, min_columns: int) -> None:
-    """An error unless `values` is a matrix of at least the given size."""
+    """An error unless `values` is a matrix of at least this size."""
     shape = values.shape
     if len(shape) != 2:
         advice = "Reshape your data: X.reshape(-1, 1) makes one column, X.reshape(len(X), -1) one row for each item."
@@ -169,5 +248,5 @@ def _float_dtype(dtype: DTypeLike | None) -> np.dtype[Any] | None:
     except TypeError:
         wanted = np.dtype(object)
     if wanted not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise InvalidParameterError(f"dtype must be None, float32 or float64; got {dtype!r}.")
+        refuse("dtype", "None, float32 or float64", dtype)
     return wanted

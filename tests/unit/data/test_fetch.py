@@ -202,7 +202,7 @@ def test_cache_folder(monkeypatch, tmp_path, platform, variable, expected):
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match="got 'elmo'"):
         datasets.load_words("elmo")
-    with pytest.raises(ValueError, match="got 'glove', '1k'"):
+    with pytest.raises(ValueError, match="size must be one of '30k', '100k'; got '1k'"):
         datasets.load_words("glove", size="1k")
-    with pytest.raises(ValueError, match=r"AstroPh, .*; got 'Math'"):
+    with pytest.raises(ValueError, match=r"'AstroPh', .*; got 'Math'"):
         datasets.load_coauthorship("Math")
