@@ -13,8 +13,8 @@ test: lint
 	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest tests -n 2
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples tools
+	$(BIN)/ruff format --check src tests benchmarks examples tools
 	$(BIN)/clang-format --dry-run --Werror $$(find cpp -name '*.?pp')
 	$(BIN)/mypy
 	$(BIN)/lint-imports
@@ -48,7 +48,7 @@ $(VENV)/.%: $(VENV)/.venv $(SOURCES)
 	$(BIN)/python -m pip install --quiet --config-settings=cmake.define.WINKEL_WERROR=ON .
 	touch $@
 
-# A development build of the core beside its Python sources (then PYTHONPATH=src uses it), and its stub.
+# A development build of the core beside its Python sources (then PYTHONPATH=src uses it), and the stubs of core and package.
 DEV ?= $(BIN)
 core:
 	@mkdir -p build
@@ -60,6 +60,10 @@ core:
 stubs: core
 	PYTHONPATH=src $(DEV)/python -m nanobind.stubgen -q -m winkel._core -o src/winkel/_core.pyi
 	$(DEV)/ruff format -q --no-force-exclude src/winkel/_core.pyi
+	PYTHONPATH=src $(DEV)/python tools/package_stub.py > build/package.pyi
+	cp build/package.pyi src/winkel/__init__.pyi
+	$(DEV)/ruff check --fix -q src/winkel/__init__.pyi
+	$(DEV)/ruff format -q src/winkel/__init__.pyi
 
 # The program of the explorer page, from web/ into src/winkel/view/static (needs Node 20; using winkel does not).
 # Not `npm ci`: the lock file pins every package, but lists builders' binaries of this platform only.
@@ -67,8 +71,8 @@ web:
 	cd web && npm install --no-save --no-fund --no-audit && npm run build
 
 format:
-	$(DEV)/ruff check --fix -q src tests benchmarks examples
-	$(DEV)/ruff format -q src tests benchmarks examples
+	$(DEV)/ruff check --fix -q src tests benchmarks examples tools
+	$(DEV)/ruff format -q src tests benchmarks examples tools
 	$(DEV)/clang-format -i $$(find cpp -name '*.?pp')
 
 # Side by side with peers, which get an environment of their own; see benchmarks/README.md.

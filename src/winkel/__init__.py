@@ -1,7 +1,7 @@
 """winkel: low-dimensional maps of high-dimensional data, and how far each can be trusted.
 
-Names are imported when first used, so that `import winkel` costs little more than `import numpy`.
-The list of names is the stub `__init__.pyi`; `_NAMES` says where each one lives.
+Names are imported when first used, so that `import winkel` takes a few milliseconds. `_NAMES` says where each one
+lives; estimators are those of the registry. The stub `__init__.pyi` is made from both (`make stubs`).
 """
 
 from __future__ import annotations
@@ -19,19 +19,13 @@ _MODULES = {  # name: the module it stands for
 }
 _NAMES = {
     "Anchored": "problem",
-    "AttractRepel": "estimators",
     "Centered": "problem",
     "Constraint": "problem",
     "Embedding": "embedding",
     "Graph": "graph",
-    "LVM": "estimators",
-    "KDS": "estimators",
-    "KDSClustering": "estimators",
-    "MDE": "estimators",
     "Problem": "problem",
     "Pulls": "problem",
     "Standardized": "problem",
-    "TSM": "estimators",
     "align": "measures.align",
     "animate": "view",
     "explore": "view",
@@ -54,18 +48,44 @@ _NAMES = {
     "write_html": "view",
 }
 
-__all__ = ["__version__", *_MODULES, *_NAMES]
-
 
 def __getattr__(name: str) -> object:
+    if name == "__all__":
+        return ["__version__", *_MODULES, *_NAMES, *_estimators()]
     if name in _MODULES:
         return importlib.import_module(f".{_MODULES[name]}", __name__)
     if name in _NAMES:
         value = getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'winkel' has no attribute {name!r}")
+    else:
+        value = _estimator(name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(["__version__", *_MODULES, *_NAMES, *_estimators()])
+
+
+def _estimator(name: str) -> object:
+    """The estimator of this package called `name`."""
+    missing = AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name.startswith("_"):
+        raise missing
+    try:
+        cls: type = importlib.import_module(".estimators.registry", __name__).entry(name).cls
+    except KeyError:
+        raise missing from None
+    if not _is_own(cls):
+        raise missing
+    return cls
+
+
+def _estimators() -> list[str]:
+    """The names of all estimators of this package; imports them."""
+    registry = importlib.import_module(".estimators.registry", __name__)
+    return [name for name in registry.names() if _is_own(registry.entry(name).cls)]
+
+
+def _is_own(cls: type) -> bool:
+    """Whether a registered class is part of this package, and not a user's."""
+    return cls.__module__.startswith(f"{__name__}.")

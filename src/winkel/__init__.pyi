@@ -4,12 +4,12 @@ from . import graph as graph
 from .data import datasets as datasets
 from .embedding import Embedding as Embedding
 from .embedding import load as load
-from .estimators import KDS as KDS
-from .estimators import LVM as LVM
-from .estimators import MDE as MDE
-from .estimators import TSM as TSM
-from .estimators import AttractRepel as AttractRepel
-from .estimators import KDSClustering as KDSClustering
+from .estimators.attract_repel import AttractRepel as AttractRepel
+from .estimators.kds import KDS as KDS
+from .estimators.kds_clustering import KDSClustering as KDSClustering
+from .estimators.lvm import LVM as LVM
+from .estimators.mde import MDE as MDE
+from .estimators.tsm import TSM as TSM
 from .graph import Graph as Graph
 from .measures.align import align as align
 from .measures.chance import null_test as null_test
@@ -39,3 +39,4 @@ from .view import plot as plot
 from .view import write_html as write_html
 
 __version__: str
+__all__: list[str]

@@ -217,6 +217,32 @@ def nearest_rows(
     return search.query(points, queries, np.full(len(queries), -1), n_neighbors)
 
 
+def usable_neighbors(n_neighbors: int, n: int) -> int:
+    """`n_neighbors`, or what n rows allow, with a warning.
+
+    When there are too few rows half of the others are taken, since a map of rows that are all neighbours of each other
+    would show nothing.
+    """
+    n_neighbors = integer("n_neighbors", n_neighbors, 1)
+    if n_neighbors < n:
+        return n_neighbors
+    usable = max(1, (n - 1) // 2)
+    warnings.warn(
+        f"n_neighbors={n_neighbors}, but there are only {n} rows; n_neighbors={usable} is used.",
+        DataWarning,
+        stacklevel=4,
+    )
+    return usable
+
+
+def count_items(data: Any) -> int:
+    """The number of rows or items of anything a neighbour graph can be made of, or of a graph."""
+    if isinstance(data, Graph):
+        return data.n
+    first = data[0] if isinstance(data, tuple) else data
+    return int(first.shape[0]) if hasattr(first, "shape") else len(first)
+
+
 def _choose(X: FloatArray, k: int, plan: Preparation, method: str, run: Run) -> str:
     """ "exact" or "approximate", and a MemoryLimitError when what was asked for does not fit."""
     n, copies, limit = len(X), plan.copies(X), run.max_memory
