@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 
 import winkel as wk
 from winkel.measures.similarity import KINDS
-from winkel.methods.recipes import principal_start
+from winkel.methods.starts import principal_start
 from winkel.view.forces import plot_similarities
 from winkel.view.plots import plot_maps
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import winkel as wk
-from winkel.methods.recipes import principal_start
+from winkel.methods.starts import principal_start
 from winkel.view.forces import plot_agreement
 from winkel.view.plots import plot_maps
 

@@ -22,7 +22,7 @@ import numpy as np
 import winkel as wk
 from winkel.errors import DataWarning
 from winkel.graph import knn, knn_query
-from winkel.methods.recipes import principal_start
+from winkel.methods.starts import principal_start
 from winkel.view.lvm import plot_density, plot_uncertain, plot_variance
 
 

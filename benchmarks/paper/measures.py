@@ -19,7 +19,7 @@ import numpy as np
 import winkel as wk
 from winkel.measures.distances import distance_correlation
 from winkel.measures.neighbors import continuity, trustworthiness
-from winkel.methods.recipes import principal_start
+from winkel.methods.starts import principal_start
 
 K = 15
 

@@ -22,8 +22,8 @@ from .measures.tune import tune as tune
 from .methods import quadratic as quadratic
 from .methods.forces import forces as forces
 from .methods.forces import gradient_agreement as gradient_agreement
-from .methods.recipes import preserve_distances as preserve_distances
-from .methods.recipes import preserve_neighbors as preserve_neighbors
+from .methods.mde import preserve_distances as preserve_distances
+from .methods.mde import preserve_neighbors as preserve_neighbors
 from .methods.tsm import locally_linear_extension as locally_linear_extension
 from .problem import Anchored as Anchored
 from .problem import Centered as Centered

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ..graph import Graph, shortest_paths, spectral_embedding
+from ..graph import Graph, path_matrix, spectral_coordinates
 from ..run import Run
 from ..typing import FloatArray
 
@@ -30,7 +30,7 @@ def spectral_start(graph: Graph, n_components: int, run: Run) -> FloatArray:
 
     This is the quadratic problem's solution, as precise as a start needs to be.
     """
-    Y = spectral_embedding(graph, n_components, tol=1e-2, random_state=run.seed, n_jobs=run.n_jobs)
+    Y = spectral_coordinates(graph, n_components, run, tol=1e-2)
     spread = Y.std(axis=0)
     return np.asarray((Y - Y.mean(axis=0)) / np.where(spread > 0, spread, 1))
 
@@ -38,7 +38,7 @@ def spectral_start(graph: Graph, n_components: int, run: Run) -> FloatArray:
 def pivot_start(graph: Graph, n_components: int, run: Run) -> FloatArray:
     """Classical scaling of path lengths between all nodes and a sample of them (pivot MDS of Brandes and Pich 2006)."""
     pivots = np.sort(run.stream("pivots").permutation(graph.n)[:_PIVOTS])
-    lengths = shortest_paths(graph, pivots, n_jobs=run.n_jobs).T.astype(np.float64)
+    lengths = path_matrix(graph, run, pivots).T.astype(np.float64)
     reached = np.isfinite(lengths)
     lengths[~reached] = 1.5 * lengths[reached].max()  # other components stand beside, not infinitely far
     square = lengths * lengths

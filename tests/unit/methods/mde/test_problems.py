@@ -7,7 +7,6 @@ from scipy.spatial.distance import pdist, squareform
 
 import winkel as wk
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError, MemoryLimitError
-from winkel.methods.recipes import fit_scale, principal_start, spectral_start
 
 
 def rows(n=60, m=5, seed=0):
@@ -31,7 +30,8 @@ class OwnPenalty:
 
 def test_weights_are_two_for_mutual_one_for_single_and_minus_one():
     # 0, 1, 3 and 7 on a line, one neighbour each: 0 and 1 list each other, 3 lists 1, 7 lists 3.
-    problem = wk.preserve_neighbors(np.array([[0.0], [1.0], [3.0], [7.0]]), n_neighbors=1, random_state=0)
+    data = np.array([[0.0], [1.0], [3.0], [7.0]])
+    problem = wk.preserve_neighbors(data, n_neighbors=1, repulsive="log", random_state=0)
     np.testing.assert_array_equal(problem.edges[:3], [[0, 1], [1, 2], [2, 3]])
     np.testing.assert_array_equal(problem.distortion.weights, [2, 1, 1, -1, -1, -1])
     np.testing.assert_array_equal(problem.edges[3:], [[0, 2], [0, 3], [1, 3]])  # all that are left
@@ -40,7 +40,7 @@ def test_weights_are_two_for_mutual_one_for_single_and_minus_one():
 @pytest.mark.parametrize("fraction", [0.5, 1.0, 2.5])
 def test_number_of_dissimilar_pairs(fraction):
     graph = wk.graph.knn(rows(200), 5)
-    problem = wk.preserve_neighbors(graph, repulsive_fraction=fraction, random_state=1)
+    problem = wk.preserve_neighbors(graph, repulsive="log", repulsive_fraction=fraction, random_state=1)
     similar = problem.distortion.weights > 0
     assert similar.sum() == graph.n_edges
     assert (~similar).sum() == round(fraction * graph.n_edges)
@@ -66,8 +66,8 @@ def test_weighted_graph_keeps_its_weights():
 def test_sample_weight_multiplies_by_the_root_of_both_ends():
     graph = wk.Graph.from_edges([[0, 1], [1, 2]], n=4)
     given = np.array([4.0, 9.0, 1.0, 1.0])
-    problem = wk.preserve_neighbors(graph, sample_weight=given, random_state=0)
-    plain = wk.preserve_neighbors(graph, random_state=0)
+    problem = wk.preserve_neighbors(graph, repulsive="log", sample_weight=given, random_state=0)
+    plain = wk.preserve_neighbors(graph, repulsive="log", random_state=0)
     np.testing.assert_allclose(problem.distortion.weights[:2], [6.0, 3.0])
     root = np.sqrt(given)[problem.edges].prod(axis=1)
     np.testing.assert_allclose(problem.distortion.weights, plain.distortion.weights * root)
@@ -234,38 +234,3 @@ def test_misuse_of_preserve_distances(change, error, message):
 def test_sparse_data_has_no_distances_here():
     with pytest.raises(InvalidInputError, match="sparse"):
         wk.preserve_distances(sp.csr_matrix(rows()))
-
-
-# ----------------------------------------------------------------------------------------------------- starts
-
-
-@pytest.mark.parametrize(("n", "m"), [(30, 6), (6, 30)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_principal_start_is_that_of_the_singular_vectors(n, m, dtype):
-    X = (rows(n, m) * np.arange(1, m + 1)).astype(dtype)
-    Y = principal_start(X, 3)
-    U, s, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-    expected = U[:, :3] * s[:3]
-    assert Y.dtype == dtype
-    tolerance = 1e-3 if dtype == np.float32 else 1e-8
-    np.testing.assert_allclose(np.abs(Y), np.abs(expected), atol=tolerance * s[0])
-
-
-def test_principal_start_with_more_components_than_there_are_directions():
-    Y = principal_start(rows(5, 2), 4)
-    assert Y.shape == (5, 4)
-    np.testing.assert_array_equal(Y[:, 2:], 0)
-    assert np.isfinite(principal_start(np.ones((4, 3)), 2)).all()
-
-
-def test_spectral_start_has_unit_spread_and_no_centre():
-    Y = spectral_start(wk.graph.knn(rows(), 6), 2, 0, None)
-    np.testing.assert_allclose(Y.std(axis=0), 1, rtol=1e-6)
-    np.testing.assert_allclose(Y.mean(axis=0), 0, atol=1e-6)
-
-
-def test_scale_is_the_best_in_squares():
-    X = rows(10, 2)
-    problem = wk.preserve_distances(X)
-    np.testing.assert_allclose(fit_scale(problem, X / 7, problem.distortion.deviations), X)
-    np.testing.assert_array_equal(fit_scale(problem, 0 * X, problem.distortion.deviations), 0)

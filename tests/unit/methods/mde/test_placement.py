@@ -4,15 +4,11 @@ import numpy as np
 import pytest
 
 from winkel import losses, penalties
-from winkel.errors import InvalidParameterError
-from winkel.methods.placement import (
-    MAX_LANDMARKS,
-    Neighbors,
-    landmarks,
-    place_by_distances,
-    place_by_neighbors,
-)
+from winkel.methods.mde import placement
+from winkel.methods.mde.placement import MAX_LANDMARKS, place_by_distances
+from winkel.methods.mde.settings import Forces
 from winkel.problem.distortions import as_distortion
+from winkel.run import Run
 
 
 def some_map(n=40, seed=0, m=2):
@@ -20,14 +16,28 @@ def some_map(n=40, seed=0, m=2):
 
 
 def neighbors(Y, q, k=4, seed=1):
+    """Indices and distances of neighbours of q rows."""
     rng = np.random.Generator(np.random.Philox(key=seed))
     index = np.stack([rng.permutation(len(Y))[:k] for _ in range(q)]).astype(np.int32)
-    return Neighbors(index, np.sort(rng.random((q, k)) + 0.1, axis=1), 1.0)
+    return index, np.sort(rng.random((q, k)) + 0.1, axis=1)
+
+
+def landmarks(n, seed):
+    return placement.landmarks(n, Run(seed=seed))
+
+
+def place_by_neighbors(Y, near, attractive, repulsive, repulsion, seed, n_jobs):
+    forces = Forces(attractive, repulsive, all_pairs=False)
+    return placement.place_by_neighbors(Y, *near, forces, repulsion, Run(seed=seed, n_jobs=n_jobs))
+
+
+def one_by_one(Y, marks, far, loss, n_jobs):
+    return place_by_distances(Y, marks, far, loss, Run(n_jobs=n_jobs))
 
 
 def near_value(Y, near, marks, repulsion, row, y):
     """The value that a row's place is to minimise, by the definition."""
-    attract = penalties.Log1p().value(np.linalg.norm(Y[near.index[row]] - y, axis=1)).sum()
+    attract = penalties.Log1p().value(np.linalg.norm(Y[near[0][row]] - y, axis=1)).sum()
     return attract - repulsion * penalties.Log().value(np.linalg.norm(Y[marks] - y, axis=1)).mean()
 
 
@@ -35,7 +45,7 @@ def test_quadratic_attraction_alone_puts_a_row_at_the_mean():
     Y = some_map()
     near = neighbors(Y, 5)
     placed = place_by_neighbors(Y, near, penalties.Quadratic(), None, 0.0, 0, 1)
-    np.testing.assert_allclose(placed, Y[near.index].mean(axis=1), atol=1e-5)
+    np.testing.assert_allclose(placed, Y[near[0]].mean(axis=1), atol=1e-5)
 
 
 def test_places_are_local_minima():
@@ -55,7 +65,7 @@ def test_true_distances_give_the_place_back(loss):
     marks = landmarks(len(Y), 0)
     new = some_map(7, seed=5)
     far = np.linalg.norm(new[:, None] - Y[marks][None], axis=2)
-    np.testing.assert_allclose(place_by_distances(Y, marks, far, loss, 1), new, atol=2e-3)
+    np.testing.assert_allclose(one_by_one(Y, marks, far, loss, 1), new, atol=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -66,9 +76,9 @@ def test_each_row_is_placed_by_itself_whatever_comes_with_it(loss):
     marks = landmarks(len(Y), 0)
     far = 5 * np.random.Generator(np.random.Philox(key=2)).random((20, len(marks))) + 0.01
     far[0] *= 1000  # a far row must not change the others
-    together = place_by_distances(Y, marks, far, loss, 2)
+    together = one_by_one(Y, marks, far, loss, 2)
     for i in range(20):
-        assert place_by_distances(Y, marks, far[i : i + 1], loss, 1).tobytes() == together[i].tobytes()
+        assert one_by_one(Y, marks, far[i : i + 1], loss, 1).tobytes() == together[i].tobytes()
 
 
 def test_neighbor_placement_is_per_row_and_any_threads():
@@ -77,7 +87,7 @@ def test_neighbor_placement_is_per_row_and_any_threads():
     place = (penalties.Log1p(), penalties.Log(), 8.0, 1)
     together = place_by_neighbors(Y, near, *place, 3)
     for i in range(50):
-        one = Neighbors(near.index[i : i + 1], near.distance[i : i + 1], 1.0)
+        one = tuple(part[i : i + 1] for part in near)
         assert place_by_neighbors(Y, one, *place, 1).tobytes() == together[i].tobytes()
 
 
@@ -93,19 +103,51 @@ def test_landmarks_are_some_of_the_rows():
 
 def test_neighbors_that_share_one_place():
     Y = np.zeros((5, 2))
-    near = Neighbors(np.zeros((1, 3), dtype=np.int32), np.ones((1, 3)), 1.0)
+    near = np.zeros((1, 3), dtype=np.int32), np.ones((1, 3))
     placed = place_by_neighbors(Y, near, penalties.Log1p(), penalties.Log(), 3.0, 0, 1)
     assert np.isfinite(placed).all()
 
 
-def test_own_distortions_are_refused_with_advice():
-    class Mine:
-        def value(self, d):
-            return d
+class Own:
+    """A distortion known by its formula alone, equal to a built-in one."""
 
-        def derivative(self, d):
-            return np.ones_like(d)
+    def __init__(self, like):
+        self.like = like
 
-    Y = some_map()
-    with pytest.raises(InvalidParameterError, match=r"built-in distortions only.*Fit again"):
-        place_by_neighbors(Y, neighbors(Y, 1), as_distortion(Mine()), None, 0.0, 0, 1)
+    def value(self, d):
+        return self.like.value(d)
+
+    def derivative(self, d):
+        return self.like.derivative(d)
+
+
+@pytest.mark.parametrize(
+    ("attractive", "repulsive"),
+    [
+        (as_distortion(Own(penalties.Log1p())), penalties.Log()),
+        (penalties.Log1p(), as_distortion(Own(penalties.Log()))),
+        (as_distortion(Own(penalties.Log1p())), as_distortion(Own(penalties.Log()))),
+        (as_distortion(Own(penalties.Log1p())), None),
+    ],
+)
+def test_own_penalties_place_rows_as_equal_built_in_ones(attractive, repulsive):
+    Y, near = some_map(), neighbors(some_map(), 5)
+    placed = place_by_neighbors(Y, near, attractive, repulsive, 5.0, 3, 1)
+    same = place_by_neighbors(Y, near, penalties.Log1p(), repulsive and penalties.Log(), 5.0, 3, 1)
+    np.testing.assert_allclose(placed, same, atol=1e-4)
+    for i in range(5):
+        one = tuple(part[i : i + 1] for part in near)
+        alone = place_by_neighbors(Y, one, attractive, repulsive, 5.0, 3, 1)
+        assert alone.tobytes() == placed[i].tobytes()
+
+
+def test_own_losses_place_rows_as_equal_built_in_ones():
+    Y, marks = some_map(), landmarks(40, 0)
+    far = 3 * np.random.Generator(np.random.Philox(key=2)).random((4, 40)) + 0.5
+
+    def own(distances):
+        return as_distortion(Own(losses.Quadratic(distances)))
+
+    placed = one_by_one(Y, marks, far, own, 1)
+    np.testing.assert_allclose(placed, one_by_one(Y, marks, far, losses.Quadratic, 1), atol=1e-4)
+    assert one_by_one(Y, marks, far[2:3], own, 1).tobytes() == placed[2].tobytes()

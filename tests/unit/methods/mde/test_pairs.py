@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from winkel.errors import InvalidParameterError
-from winkel.methods.pairs import random_pairs
+from winkel.methods.mde.problems import random_pairs as drawn
+from winkel.run import Run
+
+
+def random_pairs(n, count, seed, *, avoid=None, n_jobs=1):
+    return drawn(n, count, Run(seed=seed, n_jobs=n_jobs), avoid=avoid)
 
 
 def keys(pairs, n):

@@ -1,0 +1,14 @@
+"""Minimum-distortion embedding (Agrawal, Ali and Boyd 2021): items in a few dimensions, so that pairs are distorted little.
+
+    data ──> distinct.py ──> plan.py (Source, Plan) ──> problem.solve ──> Model ──> placement.py (new rows)
+             equal rows      what attracts, repels,
+             are one item    start, stages, iterations
+
+fit.py        fit, place, extend: what the estimator calls
+settings.py   Settings: the user's wishes, checked; Forces: the penalties they stand for
+problems.py   preserve_neighbors, preserve_distances: the problems themselves, also without an estimator
+"""
+
+from .problems import preserve_distances, preserve_neighbors
+
+__all__ = ["preserve_distances", "preserve_neighbors"]

@@ -1,0 +1,261 @@
+"""Minimum-distortion embedding (Agrawal, Ali and Boyd 2021): `fit` a map, `place` new rows in it, `extend` it by them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix, issparse, vstack
+
+from ...checks import array
+from ...data import Table
+from ...embedding import Embedding
+from ...errors import DataWarning
+from ...graph import Graph
+from ...graph.knn import count_items, nearest_rows
+from ...problem import Anchored, Centered, Problem, Standardized, solve
+from ...run import Run
+from ...solvers.base import History, Status
+from ...typing import FloatArray, IntArray
+from .distinct import Items, find_items
+from .placement import landmarks, place_by_distances, place_by_neighbors
+from .plan import ITERATIONS, Source, make_plan, make_problem
+from .problems import check_weights, repulsion_of_a_row
+from .settings import Settings
+
+_BLOCK = 4096  # new rows placed at a time, which bounds the memory
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A fitted map, and what is needed to place new rows in it.
+
+    `rows` are the rows that were embedded, each once; None if the map was made from something else. `item_of` is the
+    number in `rows` of each row of the map, −1 for those that were placed afterwards; None if all were embedded, in order.
+    `repulsion` is the mean repulsive weight of a row.
+    """
+
+    settings: Settings
+    result: Embedding
+    rows: Table | None
+    item_of: IntArray | None = None
+    repulsion: float = 0.0
+    problem: Problem | None = None
+
+    @property
+    def items(self) -> IntArray:
+        """The rows of the map that stand for `rows`, the first of equals."""
+        if self.item_of is None:
+            return np.arange(len(self.result.Y))
+        numbers, first = np.unique(self.item_of, return_index=True)
+        return first[numbers >= 0]
+
+    @property
+    def places(self) -> FloatArray:
+        """Places of `rows` on the map."""
+        return self.result.Y if self.item_of is None else self.result.Y[self.items]
+
+
+def fit(data: Any, settings: Settings, run: Run, sample_weight: ArrayLike | None = None) -> Model:
+    """The map of rows (a Table), or of a Graph, distances or items.
+
+    Equal rows are one item and share a place; rows of weight zero are placed when the map is made, as new ones are.
+    """
+    n = count_items(data)
+    if not isinstance(settings.init, str):
+        settings = replace(settings, init=_positions(settings.init, (n, settings.n_components)))
+    weights = None
+    if sample_weight is not None:
+        weights = check_weights(sample_weight, n, zero=_merges(data, settings))
+    items = find_items(data, weights) if _merges(data, settings) else None
+    if items is None:
+        return _embed(data, settings, run, weights)
+    if not isinstance(settings.init, str):
+        settings = replace(settings, init=settings.init[items.rows])
+    rows = data.rows(items.rows)
+    if len(items.rows) > 1:
+        model = _embed(rows, settings, items.watched(run), items.weights)
+    else:
+        model = _one_place(rows, settings, run)
+    return _with_all_rows(model, items, data, run)
+
+
+def place(model: Model, rows: Table, run: Run) -> FloatArray:
+    """Places of new rows among the fitted ones; a row that equals a fitted one has that row's place."""
+    settings, Y = model.settings, model.places
+    if len(Y) == 1:  # a map of equal rows has one place
+        return np.repeat(Y, rows.shape[0], axis=0)
+    index, distance = _neighbors(model, rows, run)
+    placed: FloatArray = Y[index[:, 0]]
+    new = np.flatnonzero(distance[:, 0] > 0)
+    for start in range(0, len(new), _BLOCK):
+        part = new[start : start + _BLOCK]
+        if settings.preserve == "neighbors":
+            placed[part] = place_by_neighbors(
+                Y, index[part], distance[part], settings.forces, model.repulsion, run
+            )
+        else:
+            placed[part] = _place_by_landmarks(model, rows.rows(part), run)
+    return placed
+
+
+def extend(model: Model, rows: Table, run: Run) -> Model:
+    """The map with new rows at its end, whose places are found together while all others are kept.
+
+    The objective is over the pairs that have a new row.
+    """
+    assert model.rows is not None
+    settings, n = model.settings, model.rows.shape[0]
+    joined, Y = _stacked(model.rows, rows), np.concatenate([model.places, place(model, rows, run)])
+    equal = find_items(joined, in_order=True) if _merges(joined, settings) else None
+    items = _joined_items(model, equal, rows.shape[0])
+    if equal is not None:
+        joined, Y = joined.rows(equal.rows), Y[equal.rows]
+    if len(Y) == n:
+        return _with_copies(model, items)
+    source = Source.of(joined, settings, run)
+    problem, _ = make_problem(source, settings, Anchored(np.arange(n), Y[:n]), run)
+    # Pairs of fitted rows no longer change.
+    problem = problem.restricted(np.flatnonzero((problem.edges >= n).any(axis=1)))
+    result = solve(problem, Y, settings.solving(ITERATIONS), items.watched(run))
+    Y = items.spread(result.Y)
+    Y[items.absent] = model.result.Y[items.absent]
+    graph = _of_rows(source.graph, items, _lists(model.result.graph, items.absent))
+    return replace(
+        model,
+        result=replace(result, Y=Y, graph=graph, frames=items.frames(result.frames)),
+        rows=joined,
+        item_of=None if items.trivial else items.of,
+        problem=problem,
+    )
+
+
+def _joined_items(model: Model, equal: Items | None, n_new: int) -> Items:
+    """All rows of the map with those that are added to it, as items of the rows joined; `equal` says which are equal."""
+    n = len(model.items)
+    before = np.arange(n) if model.item_of is None else model.item_of
+    return Items.numbered(
+        np.concatenate([before, np.arange(n, n + n_new) if equal is None else equal.of[n:]])
+    )
+
+
+def _with_copies(model: Model, items: Items) -> Model:
+    """The map with more rows, all of which equal fitted ones."""
+    rows = np.where(items.of < 0, np.arange(len(items.of)), items.rows[items.of])
+    graph = model.result.graph
+    if graph is not None and graph.knn_indices is not None:
+        graph = Graph.from_knn(*_lists(graph, rows), graph.origin)
+    result = replace(model.result, Y=model.result.Y[rows], graph=graph, frames=None)
+    return replace(model, result=result, item_of=items.of)
+
+
+def _lists(graph: Graph | None, rows: IntArray) -> tuple[Any, Any]:
+    """Neighbours of rows, and their distances; none without a neighbour graph."""
+    if graph is None or graph.knn_indices is None or graph.knn_distances is None:
+        return np.empty((len(rows), 0), dtype=np.int32), np.empty((len(rows), 0))
+    return graph.knn_indices[rows], graph.knn_distances[rows]
+
+
+def _merges(data: Any, settings: Settings) -> bool:
+    """Whether equal rows are one item: other constraints may ask for something else of each."""
+    return isinstance(data, Table) and type(settings.constraint) in (Centered, Standardized)
+
+
+def _positions(init: FloatArray, shape: tuple[int, int]) -> FloatArray:
+    return array("init", init, shape, dtype=np.float64 if init.dtype == np.float64 else np.float32)
+
+
+def _embed(data: Any, settings: Settings, run: Run, weights: FloatArray | None) -> Model:
+    """The map of all that is in `data`."""
+    source = Source.of(data, settings, run, weights)
+    plan = make_plan(source, settings, run)
+    result = solve(plan.problem, plan.start, plan.solving, run, plan.stages)
+    repulsion = 0.0
+    if settings.preserve == "neighbors" and source.graph is not None:
+        repulsion = repulsion_of_a_row(plan.problem, source.graph)
+    return Model(
+        settings=settings,
+        result=replace(result, graph=source.graph),
+        rows=data if isinstance(data, Table) else None,
+        repulsion=repulsion,
+        problem=plan.problem,
+    )
+
+
+def _one_place(row: Table, settings: Settings, run: Run) -> Model:
+    """The map of rows that are all equal."""
+    warnings.warn("all rows are equal, so the map shows them in one place.", DataWarning, stacklevel=4)
+    columns = {"iteration": [0], "objective": [0.0], "residual": [0.0], "seconds": [0.0]}
+    result = Embedding(
+        Y=np.zeros((1, settings.n_components), dtype=row.dtype),
+        objective=0.0,
+        residual=0.0,
+        history=History({name: np.array(column) for name, column in columns.items()}),
+        status=Status("converged", "All rows are equal: there is nothing to tell apart."),
+        seed=run.seed,
+        settings={"method": "MDE", "n_components": settings.n_components, "n_pairs": 0},
+    )
+    return Model(settings, result, row)
+
+
+def _with_all_rows(model: Model, items: Items, data: Table, run: Run) -> Model:
+    """The model of items as one of all rows of the data."""
+    result, absent = model.result, items.absent
+    Y, lists = items.spread(result.Y), _lists(None, absent)
+    if len(absent):
+        others = data.rows(absent)
+        Y[absent] = place(model, others, run)
+        if result.graph is not None:
+            index, distance = _neighbors(model, others, run)
+            lists = items.rows[index], distance
+    graph = _of_rows(result.graph, items, lists)
+    return replace(
+        model,
+        result=replace(result, Y=Y, graph=graph, frames=items.frames(result.frames)),
+        item_of=items.of,
+    )
+
+
+def _of_rows(graph: Graph | None, items: Items, absent: tuple[Any, Any]) -> Graph | None:
+    """The neighbour graph of all rows from that of items: a row lists what its item lists, `absent` rows their own."""
+    if items.trivial or graph is None or graph.knn_indices is None or graph.knn_distances is None:
+        return graph
+    index = items.rows[graph.knn_indices[items.of]].astype(np.int32)
+    distance = np.array(graph.knn_distances[items.of])
+    rows, k = items.absent, absent[0].shape[1]
+    index[rows], distance[rows] = -1, np.inf
+    index[rows, :k], distance[rows, :k] = absent
+    return Graph.from_knn(index, distance, graph.origin, copy=False)
+
+
+def _neighbors(model: Model, rows: Table, run: Run) -> tuple[NDArray[np.int32], FloatArray]:
+    """The fitted rows nearest to new ones, as many as a fitted row has neighbours."""
+    assert model.rows is not None
+    graph = model.result.graph
+    lists = None if graph is None or model.settings.preserve == "distances" else graph.knn_indices
+    k = 1 if lists is None else lists.shape[1]
+    return nearest_rows(rows, model.rows, k, run, metric=str(model.settings.metric))
+
+
+def _place_by_landmarks(model: Model, rows: Table, run: Run) -> FloatArray:
+    assert model.rows is not None
+    marks = landmarks(model.rows.shape[0], run)
+    index, distance = nearest_rows(
+        rows, model.rows.rows(marks), len(marks), run, metric=str(model.settings.metric)
+    )
+    distances = np.empty(index.shape)
+    np.put_along_axis(distances, index.astype(np.int64), distance.astype(np.float64), axis=1)
+    return place_by_distances(model.places, marks, distances, model.settings.loss, run)
+
+
+def _stacked(above: Table, below: Table) -> Table:
+    """Rows of both, dense or sparse as those above."""
+    first, second = above.values, below.values
+    if issparse(first):
+        values = vstack([first, csr_matrix(second)], format="csr")
+    else:
+        values = np.concatenate([first, second.toarray() if issparse(second) else second])
+    return Table(values, validated=True)

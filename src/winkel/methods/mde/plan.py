@@ -1,0 +1,184 @@
+"""The plan of one map: what attracts, what repels, where it starts, by which stages and for how many iterations.
+
+    Source (rows or distances, graph, weights) + Settings ──> make_plan ──> Plan ──> problem.solve
+
+Everything that depends on the data is decided here, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ...data import Table
+from ...graph import Graph
+from ...graph.knn import count_items, neighbor_graph, usable_neighbors
+from ...graph.precomputed import distances_by_function
+from ...graph.structure import graph_of_groups, neighbor_groups
+from ...problem import Centered, Constraint, Problem, SolverSettings, Stage, penalties
+from ...run import Run
+from ...solvers import iterate
+from ...solvers.lbfgs import LBFGS
+from ...typing import FloatArray
+from ..starts import pivot_start, principal_start, spectral_start
+from .problems import distance_problem, neighbor_problem
+from .settings import Settings
+
+# Stages of weak repulsion that lead to the Cauchy penalty: classes come apart before neighbours do. A map that repels
+# more is wider, by about the root of how much more; with these stretches 100 iterations end on MNIST below what 160
+# reached without.
+CAUCHY_STAGES = (
+    Stage(0.01, 0.125, 1.2),
+    Stage(0.04, 0.19, 1.4),
+    Stage(0.12, 0.16, 1.7),
+    Stage(0.4, 0.125, 2.2),
+)
+# L-BFGS iterations after which a map has visually settled: with those stages, and without.
+STAGED_ITERATIONS, ITERATIONS = 100, 300
+# From so many rows on, groups of neighbours go first: with this share of the repulsion, and so many iterations.
+GROUPS_FROM, GROUPS_SHARE, GROUPS_ITERATIONS = 1000, 0.001, 100
+_GROUP_SPREAD = 0.3  # standard deviation of the rows about their group, in units of the Cauchy penalty
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is embedded: rows (a Table) or what stands in their place, their graph if one is needed, their weights."""
+
+    data: Any
+    graph: Graph | None
+    weights: FloatArray | None
+
+    @classmethod
+    def of(cls, data: Any, settings: Settings, run: Run, weights: FloatArray | None = None) -> Source:
+        """The source of a Table, a Graph, or precomputed distances or items with a function to compare them."""
+        if isinstance(data, Graph):
+            return cls(data, data, weights)
+        metric, preserves_distances = settings.metric, settings.preserve == "distances"
+        if preserves_distances:
+            if isinstance(data, Table):
+                return cls(data, None, weights)
+            if callable(metric):
+                data = distances_by_function(data, metric, run.quiet())
+            metric = "precomputed"
+        k = usable_neighbors(settings.n_neighbors, count_items(data))
+        return cls(data, neighbor_graph(data, k, run, metric=metric), weights)
+
+    @property
+    def precision(self) -> type[np.floating[Any]]:
+        """That of the map: double where the data are."""
+        return np.float64 if getattr(self.data, "dtype", None) == np.float64 else np.float32
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a map is made.
+
+    `problem` holds what attracts and what repels, `start` the positions to begin with, `stages` the problems of weaker
+    repulsion on the way, and `solving` the solver and its iterations.
+    """
+
+    problem: Problem
+    start: FloatArray
+    stages: tuple[Stage, ...]
+    solving: SolverSettings
+
+
+def make_plan(source: Source, settings: Settings, run: Run) -> Plan:
+    """The plan that suits the data and what was asked for."""
+    problem, distances = make_problem(source, settings, settings.constraint, run)
+    if not isinstance(settings.init, str):  # the user knows where to begin, so there is nothing to lead up to
+        return Plan(problem, settings.init, (), settings.solving(ITERATIONS))
+    stages = _stages(problem) if settings.preserve == "neighbors" and settings.forces.cauchy else ()
+    start = _start(problem, source, settings, run)
+    if distances is not None:
+        start = fit_scale(problem, start, distances)
+    start = np.asarray(start, dtype=source.precision)
+    return Plan(problem, start, stages, settings.solving(STAGED_ITERATIONS if stages else ITERATIONS))
+
+
+def make_problem(
+    source: Source, settings: Settings, constraint: Constraint, run: Run
+) -> tuple[Problem, FloatArray | None]:
+    """What is asked of the map under a constraint, and the original distances if these are to be preserved."""
+    data, graph, m = source.data, source.graph, settings.n_components
+    if settings.preserve == "neighbors":
+        assert graph is not None
+        forces, fraction = settings.forces, settings.repulsive_fraction
+        return neighbor_problem(graph, forces, fraction, constraint, m, run, source.weights), None
+    # Neighbour lists and sparse matrices hold some distances only; the others are paths between them.
+    partial = graph is not None and (isinstance(data, tuple) or issparse(data))
+    return distance_problem(
+        graph if partial else data,
+        settings.metric if graph is None else "precomputed",
+        settings.loss,
+        settings.max_distances,
+        constraint,
+        m,
+        run,
+        source.weights,
+    )
+
+
+def _stages(problem: Problem) -> tuple[Stage, ...]:
+    if isinstance(problem.constraint, Centered):
+        return CAUCHY_STAGES
+    # Other constraints know how wide the map is.
+    return tuple(replace(stage, stretch=1.0) for stage in CAUCHY_STAGES)
+
+
+def _start(problem: Problem, source: Source, settings: Settings, run: Run) -> FloatArray:
+    graph, m = source.graph, settings.n_components
+    if settings.init == "random":
+        return problem.constraint.initialize(*problem.shape, run.seed)
+    if graph is None:
+        return principal_start(source.data.values, m)
+    if settings.preserve == "distances":
+        return pivot_start(graph, m, run)
+    if settings.forces.cauchy and graph.n >= GROUPS_FROM and _attracts_everywhere(problem):
+        return grouped_start(problem, graph, run)
+    return spectral_start(graph, m, run)
+
+
+def _attracts_everywhere(problem: Problem) -> bool:
+    """Whether every pair attracts: a graph of the user's own may have weights of zero or less."""
+    return float(np.min(problem.distortion.weights)) > 0  # type: ignore[attr-defined]
+
+
+def grouped_start(problem: Problem, graph: Graph, run: Run) -> FloatArray:
+    """A start for `neighbor_problem(graph)` with the Cauchy penalty: groups of neighbours, mapped as rows will be.
+
+    A group attracts others as its rows do together, and repels them as so many rows; its rows begin around its place.
+    """
+    pulls = problem.distortion
+    assert isinstance(pulls, penalties.PushAndPull)
+    groups = neighbor_groups(graph, run.seed)
+    coarse = graph_of_groups(graph, groups, pulls.weights)
+    spread = run.stream("around").normal((graph.n, problem.n_components))
+    if coarse.n_edges == 0:  # every component is a group
+        return spread
+    of_groups = Problem(
+        coarse.edges,
+        penalties.PushAndPull(coarse.weights, pulls.attractive, pulls.repulsive),
+        n_items=coarse.n,
+        n_components=problem.n_components,
+        background=problem.background,
+        charges=np.bincount(groups),
+        n_jobs=run.n_jobs,
+    ).with_background(GROUPS_SHARE)
+    start = spectral_start(coarse, problem.n_components, run).astype(np.float32)
+    solver = LBFGS(expects_convergence=False)
+    found = iterate(solver, of_groups, start, run.quiet(), max_iter=GROUPS_ITERATIONS)
+    if found.status.word == "interrupted":
+        raise KeyboardInterrupt
+    return np.asarray(found.state.Y[groups] + _GROUP_SPREAD * spread)
+
+
+def fit_scale(problem: Problem, Y: FloatArray, distances: FloatArray) -> FloatArray:
+    """Y stretched so that the distances of pairs are as near as can be to `distances`, in squares."""
+    d = problem.distances(Y).astype(np.float64)
+    # Sums, not inner products, whose last bits depend on the number of threads.
+    square, cross = float(np.sum(d * d)), float(np.sum(d * distances.astype(np.float64)))
+    return Y * (cross / square if square > 0 else 1.0)

@@ -1,0 +1,356 @@
+"""Problems of minimum-distortion embedding, from data or a graph: neighbours to be preserved, or distances."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _core
+from ...checks import array, integer, positive
+from ...data import Table, as_matrix
+from ...errors import DataWarning, InvalidInputError, InvalidParameterError
+from ...graph import Graph, neighbor_graph, sample_paths
+from ...graph.metrics import pair_distances
+from ...graph.precomputed import as_distances, distances_by_function
+from ...problem import Constraint, Problem, penalties
+from ...problem.distortions import Distortion
+from ...problem.distortions.losses import Loss
+from ...run import Run
+from ...typing import FloatArray, IntArray, Metric, RandomState
+from .settings import MAX_DISTANCES, Forces, named_constraint, named_loss
+
+# A row's Cauchy repulsion by each other row, in terms of its attraction by all its neighbours together. More keeps
+# more neighbours (on MNIST 70 000 a recall of 0.387 for 1/50, 0.345 for 1/100), less keeps classes apart.
+CAUCHY_SHARE = 1 / 75
+# By all others together it is at least so much: few rows are else held together more than apart.
+CAUCHY_LEAST = 100.0
+# Weights 2 and 1 of a neighbour graph to this power: rows that list each other more often are of one kind. On MNIST 2
+# instead of 1 brings recall from 0.365 to 0.378 and label accuracy from 0.973 to 0.976.
+CAUCHY_MUTUAL = 2
+_PAIR_BYTES = 110.0  # measured peak of listing, packing and solving, for each pair
+
+
+def preserve_neighbors(
+    data: Any,
+    n_components: int = 2,
+    *,
+    n_neighbors: int = 15,
+    metric: Metric = "euclidean",
+    attractive: str | type[Distortion] | Distortion = "auto",
+    repulsive: str | type[Distortion] | Distortion | None = "auto",
+    repulsive_fraction: float = 1.0,
+    repulsive_pairs: str = "auto",
+    sample_weight: ArrayLike | None = None,
+    constraint: str | Constraint = "centered",
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    max_memory: int | float | str | None = None,
+    verbose: bool = False,
+) -> Problem:
+    """The Problem that puts neighbours close to each other and other pairs apart, as `winkel.MDE` poses it.
+
+    Parameters
+    ----------
+    data : array, data frame, sparse matrix, Graph, or what `winkel.graph.knn` takes
+        The rows; or a graph, whose edges are then the similar pairs with its weights. A neighbour graph has weight 2
+        where two rows list each other and 1 where one lists the other.
+    n_components : int, default=2
+        Dimension of the map.
+    n_neighbors : int, default=15
+        Neighbours of each row, which attract it.
+    metric : str or callable, default="euclidean"
+        The metric of `winkel.graph.knn`.
+    attractive : str, class or penalty, default="auto"
+        The penalty of similar pairs: a name, one of `winkel.penalties`, or an object with `value` and `derivative`. "auto" is
+        Log1p(exponent=2) beside the Cauchy penalty and Log1p(exponent=1.3) beside others.
+    repulsive : str, class, penalty or None, default="auto"
+        The penalty of dissimilar pairs. "auto" is "cauchy" for a centred map in the plane with attractive="auto", else
+        "log". None leaves dissimilar pairs out.
+    repulsive_fraction : float, default=1.0
+        Dissimilar pairs drawn for each similar one; where all pairs repel, how strongly they do.
+    repulsive_pairs : {"auto", "sampled", "all"}, default="auto"
+        "sampled" draws dissimilar pairs, weight −1, uniformly among the pairs that are not similar. "all" draws none: the
+        same total repulsion is shared by all pairs of rows, summed as a field in two and three dimensions. "auto" is "all"
+        for the Cauchy penalty, else "sampled". The Cauchy penalty is felt by close rows only, so it is not shared out:
+        each row repels each other with 1/75 of its attraction (a little more where there are few rows), and rows that list
+        each other weigh 4, not 2.
+    sample_weight : array of shape (n_rows,) or None, default=None
+        Positive numbers; the weight of a pair is multiplied by the root of those of its two rows.
+    constraint : {"centered", "standardized"} or Constraint, default="centered"
+        Which maps are allowed.
+    random_state : int, numpy Generator or None, default=None
+        The seed of the neighbour search and of dissimilar pairs.
+    n_jobs : int or None, default=None
+        Number of threads; None uses every core.
+    max_memory : int, str or None, default=None
+        Most memory to use, in bytes or as text such as "4GB".
+    verbose : bool, default=False
+        Whether to show the progress of the neighbour search.
+
+    Returns
+    -------
+    Problem
+        Solve it with `problem.solve()`.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> problem = wk.preserve_neighbors(digits.X[:200], n_neighbors=8, random_state=0)
+    >>> problem.n_items, problem.background
+    (200, Cauchy(weights=..., exponent=1.0))
+    >>> problem.solve(max_iter=20, random_state=0).Y.shape
+    (200, 2)
+    """
+    run = Run.of(random_state=random_state, n_jobs=n_jobs, max_memory=max_memory, verbose=verbose)
+    n_components = integer("n_components", n_components, 1)
+    allowed = named_constraint(constraint)
+    forces = Forces.of(attractive, repulsive, repulsive_pairs, n_components, allowed)
+    fraction = positive("repulsive_fraction", repulsive_fraction)
+    graph = data if isinstance(data, Graph) else neighbor_graph(data, n_neighbors, run, metric=metric)
+    weights = None if sample_weight is None else check_weights(sample_weight, graph.n)
+    return neighbor_problem(graph, forces, fraction, allowed, n_components, run, weights)
+
+
+def neighbor_problem(
+    graph: Graph,
+    forces: Forces,
+    fraction: float,
+    constraint: Constraint,
+    n_components: int,
+    run: Run,
+    sample_weight: FloatArray | None = None,
+) -> Problem:
+    """The Problem whose similar pairs are the edges of `graph`, with `fraction` times the usual repulsion."""
+    if graph.n_edges == 0:
+        raise InvalidInputError("the graph has no edges, so there are no neighbours to preserve.")
+    edges: IntArray = graph.edges
+    weights: FloatArray = graph.weights.astype(np.float64)
+    background: Distortion | None = None
+    if forces.cauchy and graph.knn_indices is not None:
+        weights = weights**CAUCHY_MUTUAL
+    if forces.repulsive is not None:
+        count = _dissimilar_count(graph, fraction)
+        if forces.cauchy:
+            attraction = fraction * float(_with_ends(weights, edges, sample_weight).sum()) / graph.n
+            share = max(CAUCHY_SHARE, CAUCHY_LEAST / graph.n) * attraction
+            background = scaled(forces.repulsive, -share)
+        elif forces.all_pairs:
+            background = scaled(forces.repulsive, -count / (graph.n * (graph.n - 1) / 2))
+        else:
+            dissimilar = random_pairs(graph.n, count, run, avoid=edges)
+            edges = np.concatenate([edges, dissimilar])
+            weights = np.concatenate([weights, np.full(count, -1.0)])
+    pulls = penalties.PushAndPull(
+        _with_ends(weights, edges, sample_weight), forces.attractive, forces.repulsive or penalties.Log()
+    )
+    return Problem(
+        edges,
+        pulls,
+        n_items=graph.n,
+        n_components=n_components,
+        constraint=constraint,
+        background=background,
+        n_jobs=run.n_jobs,
+    )
+
+
+def repulsion_of_a_row(problem: Problem, graph: Graph) -> float:
+    """Total repulsive weight that a row of `neighbor_problem(graph)` meets on average, where each neighbour attracts by 1."""
+    shared = 0.0 if problem.background is None else -float(problem.background.weights) * (graph.n - 1)  # type: ignore[attr-defined]
+    repulsion = 2 * (problem.n_pairs - graph.n_edges) / graph.n + shared
+    attraction = 2 * float(np.sum(problem.distortion.weights[: graph.n_edges])) / graph.n  # type: ignore[attr-defined]
+    n_neighbors = 1 if graph.knn_indices is None else graph.knn_indices.shape[1]
+    return repulsion * n_neighbors / attraction
+
+
+def preserve_distances(
+    data: Any,
+    n_components: int = 2,
+    *,
+    metric: Metric = "euclidean",
+    loss: str | Callable[[FloatArray], Distortion] = "absolute",
+    max_distances: int = MAX_DISTANCES,
+    constraint: str | Constraint = "centered",
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    max_memory: int | float | str | None = None,
+) -> Problem:
+    """The Problem whose pairs ask for the distances they have in the data, as `winkel.MDE(preserve="distances")` poses it.
+
+    Parameters
+    ----------
+    data : array, data frame, matrix of distances, sequence of items, or Graph
+        Rows, whose distances are by `metric`; with metric="precomputed" a symmetric matrix of distances; with a function
+        as metric any items; or a graph, whose distances are lengths of shortest paths (pairs without a path are left out).
+    n_components : int, default=2
+        Dimension of the map.
+    metric : str or callable, default="euclidean"
+        A metric of `winkel.graph.knn`, "precomputed", or a symmetric function of two items.
+    loss : str or callable, default="absolute"
+        A name of `winkel.losses`, or what makes a distortion from the vector of original distances.
+    max_distances : int, default=50000000
+        All pairs are used if there are no more than these, else so many drawn at random.
+    constraint : {"centered", "standardized"} or Constraint, default="centered"
+        Which maps are allowed.
+    random_state : int, numpy Generator or None, default=None
+        The seed of the drawn pairs.
+    n_jobs : int or None, default=None
+        Number of threads; None uses every core.
+    max_memory : int, str or None, default=None
+        Most memory to use, in bytes or as text such as "4GB".
+
+    Returns
+    -------
+    Problem
+        Solve it with `problem.solve()`.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> corners = [[0, 0], [0, 3], [4, 0], [4, 3]]
+    >>> problem = wk.preserve_distances(corners)
+    >>> problem.distortion.deviations
+    array([3., 4., 5., 5., 4., 3.])
+    >>> problem.average_distortion(corners)
+    0.0
+    """
+    run = Run.of(random_state=random_state, n_jobs=n_jobs, max_memory=max_memory)
+    n_components = integer("n_components", n_components, 1)
+    make, most = named_loss(loss), integer("max_distances", max_distances, 1)
+    return distance_problem(data, metric, make, most, named_constraint(constraint), n_components, run)[0]
+
+
+def distance_problem(
+    data: Any,
+    metric: Metric,
+    make: Callable[[FloatArray], Distortion],
+    max_distances: int,
+    constraint: Constraint,
+    n_components: int,
+    run: Run,
+    sample_weight: FloatArray | None = None,
+) -> tuple[Problem, FloatArray]:
+    """The Problem of the distances in rows, in a matrix of distances, by a function, or along a graph; and the distances."""
+    if isinstance(data, Graph):
+        n = data.n
+        edges, distances = sample_paths(data, run, max_pairs=max_distances)
+    else:
+        values = _comparable(data, metric, run)
+        n = len(values)
+        count = min(n * (n - 1) // 2, max_distances)
+        run.check_memory(
+            _PAIR_BYTES * count, f"A problem of {count} distances", "Give a smaller max_distances."
+        )
+        edges = random_pairs(n, count, run)
+        if callable(metric) or metric == "precomputed":
+            distances = values[edges[:, 0], edges[:, 1]]
+        else:
+            distances = pair_distances(values, edges, str(metric), run.n_jobs)
+    distortion = make(distances)
+    if sample_weight is not None:
+        both = sample_weight[edges].prod(axis=1)
+        distortion = _weighted(distortion, both / both.mean())
+    problem = Problem(
+        edges,
+        distortion,
+        n_items=n,
+        n_components=n_components,
+        constraint=constraint,
+        n_jobs=run.n_jobs,
+    )
+    return problem, distances
+
+
+def random_pairs(n: int, count: int, run: Run, *, avoid: IntArray | None = None) -> NDArray[np.int32]:
+    """`count` different pairs i < j of n items, sorted, uniform among those that `avoid` (sorted pairs i < j) leaves."""
+    barred = np.empty(0, dtype=np.int64) if avoid is None else avoid[:, 0].astype(np.int64) * n + avoid[:, 1]
+    free = n * (n - 1) // 2 - len(barred)
+    if not 0 <= count <= free:
+        raise InvalidParameterError(f"{count} pairs were asked for; {n} items leave {free} to choose from.")
+    if count <= free // 2:
+        return _core.sample_pairs(n, count, run.seed, barred, run.n_jobs)
+    # Most pairs are wanted, so they can all be listed: leave some out.
+    i, j = np.triu_indices(n, 1)
+    every = np.delete(np.arange(len(i)), np.searchsorted(i.astype(np.int64) * n + j, barred))
+    if count < free:
+        every = every[np.sort(run.stream("random pairs").permutation(free)[:count])]
+    return np.stack([i[every], j[every]], axis=1).astype(np.int32)
+
+
+def check_weights(sample_weight: ArrayLike, n: int, *, zero: bool = False) -> FloatArray:
+    """One weight a row, positive, or at least zero where `zero` is allowed."""
+    return array("sample_weight", sample_weight, (n,), low=0.0, low_open=not zero)
+
+
+def scaled(penalty: Distortion, factor: float) -> Distortion:
+    """`penalty` times `factor`, as the background of all pairs."""
+    if not isinstance(penalty, penalties.Penalty):
+        raise InvalidParameterError(
+            f"repulsive_pairs='all' needs a penalty of winkel.penalties; got {penalty!r}."
+        )
+    return replace(penalty, weights=factor * float(penalty.weights))  # type: ignore[arg-type]
+
+
+class _Weighted(Distortion):
+    """A distortion times a weight for each pair."""
+
+    def __init__(self, distortion: Distortion, weights: FloatArray) -> None:
+        self.distortion, self.weights, self.floor = distortion, weights, distortion.floor
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.weights)
+
+    def take(self, pairs: IntArray) -> Distortion:
+        return _Weighted(self.distortion.take(pairs), self.weights[pairs])
+
+    def formula(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
+        value, slope = self.distortion.formula(d)
+        weights = self.weights.astype(d.dtype)
+        return weights * value, weights * slope
+
+
+def _weighted(distortion: Distortion, weights: FloatArray) -> Distortion:
+    if isinstance(distortion, Loss):
+        return replace(distortion, weights=np.asarray(distortion.weights) * weights)
+    return _Weighted(distortion, weights)
+
+
+def _with_ends(weights: FloatArray, edges: IntArray, sample_weight: FloatArray | None) -> FloatArray:
+    """Weights of pairs times the root of the sample weights of both their ends."""
+    if sample_weight is None:
+        return weights
+    root = np.sqrt(sample_weight)
+    return weights * root[edges[:, 0]] * root[edges[:, 1]]
+
+
+def _dissimilar_count(graph: Graph, fraction: float) -> int:
+    free = graph.n * (graph.n - 1) // 2 - graph.n_edges
+    if free == 0:
+        warnings.warn(
+            f"all {graph.n} rows are neighbours of each other, so nothing is pushed apart and the map may shrink to a "
+            "point. Use fewer neighbours, or constraint 'standardized'.",
+            DataWarning,
+            stacklevel=4,
+        )
+    return min(round(fraction * graph.n_edges), free)
+
+
+def _comparable(data: Any, metric: Metric, run: Run) -> FloatArray:
+    """Validated rows, or the matrix of distances that was passed or that a function makes."""
+    if callable(metric):
+        return distances_by_function(data, metric, run.quiet())
+    if metric != "precomputed":
+        return as_matrix(data, allow_sparse=False)
+    D = as_distances(data.values if isinstance(data, Table) else data)
+    if not np.allclose(D, D.T, rtol=1e-4, atol=1e-6 * float(D.max())):
+        raise InvalidInputError(
+            "the matrix of distances must be symmetric, and it is not. Use (D + D.T) / 2 if that is what is meant."
+        )
+    return D
