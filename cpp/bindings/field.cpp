@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "bindings.hpp"
+#include "core/tabulated.hpp"
 
 namespace winkel {
 
@@ -16,9 +17,11 @@ template <class T>
 using Sums = std::pair<Out1<T>, Out2<T>>;
 
 template <class T>
-radial::Loop<T> checked_loop(const std::string& kernel, double exponent, Mat<const T> Y,
-                             Vec<const T> charges) {
-  const radial::Loop<T> loop = radial::loop<T>(kernel, static_cast<int64_t>(Y.shape(1)), exponent);
+radial::Loop<T> checked_loop(const std::string& kernel, double exponent, Mat<const T> Y, Vec<const T> charges,
+                             const RadialTable* table) {
+  const radial::Loop<T> loop = table != nullptr
+                                   ? radial::act_by_table<T>
+                                   : radial::loop<T>(kernel, static_cast<int64_t>(Y.shape(1)), exponent);
   if (loop == nullptr) throw std::invalid_argument("unknown kernel");
   if (Y.shape(0) < 1 || Y.shape(1) < 1 || Y.shape(0) > size_t{std::numeric_limits<int32_t>::max()})
     throw std::invalid_argument("Y must have between 1 and 2^31 - 1 rows, and a column");
@@ -28,8 +31,8 @@ radial::Loop<T> checked_loop(const std::string& kernel, double exponent, Mat<con
 
 template <class T>
 Sums<T> exact(const std::string& kernel, double exponent, double floor, Mat<const T> Y, Vec<const T> charges,
-              std::optional<Vec<const int64_t>> rows, int threads) {
-  const radial::Loop<T> loop = checked_loop<T>(kernel, exponent, Y, charges);
+              std::optional<Vec<const int64_t>> rows, int threads, const RadialTable* table) {
+  const radial::Loop<T> loop = checked_loop<T>(kernel, exponent, Y, charges, table);
   const size_t n = Y.shape(0), m = Y.shape(1), count = rows ? rows->shape(0) : n;
   for (size_t r = 0; rows && r < count; ++r) {
     const int64_t row = rows->data()[r], least = r > 0 ? rows->data()[r - 1] + 1 : 0;
@@ -40,9 +43,9 @@ Sums<T> exact(const std::string& kernel, double exponent, double floor, Mat<cons
   auto [forces, force] = new_array<Out2<T>, T>({count, m});
   {
     nb::gil_scoped_release release;
-    radial::exact_sums<T>(loop, {exponent, 0.0, floor}, Y.data(), charges.data(), static_cast<int64_t>(n),
-                          static_cast<int64_t>(m), rows ? rows->data() : nullptr, static_cast<int64_t>(count),
-                          threads, phi, force);
+    radial::exact_sums<T>(loop, {exponent, 0.0, floor, table}, Y.data(), charges.data(),
+                          static_cast<int64_t>(n), static_cast<int64_t>(m), rows ? rows->data() : nullptr,
+                          static_cast<int64_t>(count), threads, phi, force);
   }
   return {potentials, forces};
 }
@@ -55,8 +58,8 @@ void run_tree(const T* Y, const T* charges, int64_t n, const FieldRules& rules,
 
 template <class T>
 Sums<T> tree(const std::string& kernel, double exponent, double floor, Mat<const T> Y, Vec<const T> charges,
-             const FieldRules& rules, int threads) {
-  const radial::Loop<T> loop = checked_loop<T>(kernel, exponent, Y, charges);
+             const FieldRules& rules, int threads, const RadialTable* table) {
+  const radial::Loop<T> loop = checked_loop<T>(kernel, exponent, Y, charges, table);
   const size_t n = Y.shape(0), m = Y.shape(1);
   if (m != 2 && m != 3) throw std::invalid_argument("Y must have two or three columns");
   if (rules.nodes < 2 || rules.nodes > kMaxNodes) throw std::invalid_argument("nodes must lie in [2, 8]");
@@ -65,8 +68,8 @@ Sums<T> tree(const std::string& kernel, double exponent, double floor, Mat<const
   {
     nb::gil_scoped_release release;
     const auto run = m == 2 ? run_tree<T, 2> : run_tree<T, 3>;
-    run(Y.data(), charges.data(), static_cast<int64_t>(n), rules, {exponent, 0.0, floor}, loop, threads, phi,
-        force);
+    run(Y.data(), charges.data(), static_cast<int64_t>(n), rules, {exponent, 0.0, floor, table}, loop,
+        threads, phi, force);
   }
   return {potentials, forces};
 }
@@ -74,10 +77,11 @@ Sums<T> tree(const std::string& kernel, double exponent, double floor, Mat<const
 template <class T>
 void bind_sums(nb::module_& m) {
   m.def("radial_sums", &exact<T>, nb::arg("kernel"), nb::arg("exponent"), nb::arg("floor"), nb::arg("Y"),
-        nb::arg("charges"), nb::arg("rows").none(), nb::arg("threads"),
-        "Exact potentials and forces of a radial kernel, at all points or at some rows.");
+        nb::arg("charges"), nb::arg("rows").none(), nb::arg("threads"), nb::arg("table").none() = nb::none(),
+        "Exact potentials and forces of a radial kernel, by its name or a table, at all points or at some "
+        "rows.");
   m.def("field_sums", &tree<T>, nb::arg("kernel"), nb::arg("exponent"), nb::arg("floor"), nb::arg("Y"),
-        nb::arg("charges"), nb::arg("rules"), nb::arg("threads"),
+        nb::arg("charges"), nb::arg("rules"), nb::arg("threads"), nb::arg("table").none() = nb::none(),
         "Potentials and forces of a radial kernel at all points, by the tree, for two or three columns.");
 }
 

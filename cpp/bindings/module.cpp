@@ -2,6 +2,7 @@
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of winkel: kernels that know no Python objects but arrays.";
+  winkel::bind_tabulated(m);
   winkel::bind_knn(m);
   winkel::bind_lvm(m);
   winkel::bind_distances(m);

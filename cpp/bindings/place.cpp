@@ -8,6 +8,7 @@
 
 #include "bindings.hpp"
 #include "core/curves.hpp"
+#include "core/tabulated.hpp"
 
 namespace winkel {
 
@@ -17,12 +18,12 @@ namespace {
 struct Group {
   Group(const std::string& kernel, double first, double second, double floor,
         Mat<const int32_t> anchor_numbers, Mat<const double> pair_weights,
-        std::optional<Mat<const double>> pair_deviations)
+        std::optional<Mat<const double>> pair_deviations, const RadialTable* table)
       : anchors(anchor_numbers),
         weights(pair_weights),
         deviations(pair_deviations),
-        params{first, second, floor} {
-    loop = distortion_loop<double>(kernel, params);
+        params{first, second, floor, table} {
+    loop = table != nullptr ? distortion::apply_table : distortion_loop<double>(kernel, params);
     if (loop == nullptr) loop = forces::placing_loop(kernel);
     if (loop == nullptr) throw std::invalid_argument("no such kernel: " + kernel);
     if (weights.shape(0) != anchors.shape(0) || weights.shape(1) != anchors.shape(1))
@@ -60,9 +61,10 @@ void bind_place(nb::module_& m) {
   nb::class_<Group>(m, "AnchorGroup",
                     "Anchors of new points under one distortion: one row for all, or one a point.")
       .def(nb::init<const std::string&, double, double, double, Mat<const int32_t>, Mat<const double>,
-                    std::optional<Mat<const double>>>(),
+                    std::optional<Mat<const double>>, const RadialTable*>(),
            nb::arg("kernel"), nb::arg("first"), nb::arg("second"), nb::arg("floor"), nb::arg("anchors"),
-           nb::arg("weights"), nb::arg("deviations").none());
+           nb::arg("weights"), nb::arg("deviations").none(), nb::arg("table").none() = nb::none(),
+           nb::keep_alive<1, 9>());
   m.def(
       "place_rows",
       [](Mat<const double> Y, Mat<const double> start, std::vector<const Group*> groups, int max_iter,

@@ -19,10 +19,13 @@ namespace winkel {
 constexpr int64_t kLanes = 16;   // rows worked on side by side
 constexpr int64_t kChunk = 512;  // pairs in one call of a distortion loop, at most
 
+class RadialTable;
+
 struct DistortionParams {
-  double first = 0.0;   // exponent, threshold or sharpness, as the policy says
-  double second = 0.0;  // a second parameter where there is one
-  double floor = 1e-5;  // the distance below which the parabola takes over
+  double first = 0.0;                  // exponent, threshold or sharpness, as the policy says
+  double second = 0.0;                 // a second parameter where there is one
+  double floor = 1e-5;                 // the distance below which the parabola takes over
+  const RadialTable* table = nullptr;  // for distortions that have no formula here (tabulated.hpp)
 };
 
 namespace distortion {

@@ -8,6 +8,31 @@ from typing import Annotated, overload
 import numpy
 from numpy.typing import NDArray
 
+class RadialTable:
+    """
+    A radial function by cubic polynomials of the squared distance, a cell a row.
+    """
+
+    def __init__(
+        self,
+        first_binade: int,
+        bits: int,
+        floor: float,
+        coefficients: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+    def __call__(
+        self,
+        squares: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+        Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    ]:
+        """Values k(d) and pulls k'(d) / d at squared distances."""
+
 class ExactSearch:
     """Exact neighbours among n points, task by task."""
 
@@ -936,6 +961,7 @@ class AnchorGroup:
             NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
         ]
         | None,
+        table: RadialTable | None = None,
     ) -> None: ...
 
 def place_rows(
@@ -1051,6 +1077,7 @@ def radial_sums(
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
     | None,
     threads: int,
+    table: RadialTable | None = None,
 ) -> tuple[
     Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
     Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
@@ -1065,12 +1092,13 @@ def radial_sums(
     rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
     | None,
     threads: int,
+    table: RadialTable | None = None,
 ) -> tuple[
     Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
     Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
 ]:
     """
-    Exact potentials and forces of a radial kernel, at all points or at some rows.
+    Exact potentials and forces of a radial kernel, by its name or a table, at all points or at some rows.
     """
 
 @overload
@@ -1082,6 +1110,7 @@ def field_sums(
     charges: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     rules: FieldRules,
     threads: int,
+    table: RadialTable | None = None,
 ) -> tuple[
     Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
     Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
@@ -1095,6 +1124,7 @@ def field_sums(
     charges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     rules: FieldRules,
     threads: int,
+    table: RadialTable | None = None,
 ) -> tuple[
     Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
     Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],

@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse
 
 from winkel.errors import NotConvergedWarning
-from winkel.solvers import Adam, GradientDescent, run
+from winkel.solvers import Adam, GradientDescent
 
-from ..unit.solvers.walk import START, Bowl, Walk
+from ..unit.solvers.walk import START, Bowl, Walk, run
 
 LENGTH = 12
 SOLVERS = [Walk(seed=5), GradientDescent(0.05, momentum=0.9, tol=0), Adam(0.1, tol=0)]
@@ -80,7 +80,7 @@ def test_a_resumed_run_gives_the_same_bytes(tmp_path, solver, at, how, dtype):
         )
     except RuntimeError:
         assert how is fail
-    resumed = run(solver, Bowl(), start, max_iter=LENGTH, keep_frames=4, checkpoint=path, resume=True)
+    resumed = run(solver, Bowl(), start, max_iter=LENGTH, keep_frames=4, checkpoint=path)
     assert_same_run(whole, resumed)
 
 
@@ -88,9 +88,7 @@ def test_a_resumed_run_gives_the_same_bytes(tmp_path, solver, at, how, dtype):
 def test_a_run_made_of_single_steps_gives_the_same_bytes(tmp_path, solver):
     whole = run(solver, Bowl(), START, max_iter=LENGTH, keep_frames=3)
     for length in range(LENGTH + 1):
-        parts = run(
-            solver, Bowl(), START, max_iter=length, keep_frames=3, checkpoint=tmp_path / "run.wk", resume=True
-        )
+        parts = run(solver, Bowl(), START, max_iter=length, keep_frames=3, checkpoint=tmp_path / "run.wk")
         assert parts.n_iter == length
     assert_same_run(whole, parts)
 
@@ -108,7 +106,6 @@ def test_the_best_iterate_is_remembered_across_a_resume(tmp_path):
             START,
             max_iter=40,
             checkpoint=path,
-            resume=True,
             callbacks=[ending(30, press_ctrl_c)],
         )
     assert again.state.iteration == best

@@ -13,9 +13,9 @@ import winkel
 from winkel.data.archive import read_archive, write_archive
 from winkel.embedding import Embedding, load
 from winkel.errors import InvalidInputError, InvalidParameterError, ModelFileError
-from winkel.solvers import Frames, GradientDescent, run
+from winkel.solvers import Frames, GradientDescent
 
-from .solvers.walk import START, Bowl
+from .solvers.walk import START, Bowl, run
 
 
 class Edges:

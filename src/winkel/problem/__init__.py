@@ -1,7 +1,7 @@
 """What is asked of an embedding: Problem = pairs × distortion × constraint (Agrawal et al. 2021, chapter 2).
 
     distortions/   what is lost when a pair lies at distance d   penalties, losses, a user's own
-    constraints/   which embeddings are allowed                  centered, standardized, anchored, a user's own
+    constraints.py which embeddings are allowed                  centered, standardized, anchored, a user's own
     problem.py     the average distortion, its gradient, diagnostics
     solving.py     which solver suits a problem, and the Embedding it finds (exact.py: quadratic problems)
     stream.py      pairs that come in batches, for problems that exceed memory (edge_files.py, stream_problem.py)
@@ -10,7 +10,7 @@
 The average distortion and its gradient are one fused pass in the compiled core.
 """
 
-from .constraints import Anchored, Centered, Constraint, Standardized
+from .constraints import Anchored, Centered, Constraint, Standardized, as_constraint
 from .distortions import Distortion, losses, penalties
 from .edge_files import open_edges
 from .problem import Problem, Pulls
@@ -36,6 +36,7 @@ __all__ = [
     "Stage",
     "Standardized",
     "StreamProblem",
+    "as_constraint",
     "distortion_cdf",
     "group_bias",
     "held_out",

@@ -14,15 +14,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from ..checks import choice, integer, number, positive
 from ..errors import InvalidInputError, InvalidParameterError
 from ..resources import resolve_n_jobs, resolve_seed
 from ..typing import FloatArray, IntArray, RandomState
 from .distortions import Distortion
-from .distortions.base import DEFAULT_FLOOR, check_number
+from .distortions.base import DEFAULT_FLOOR, fits_any_pairs
 from .distortions.penalties import LARGEST_BARRIER_EXPONENT
 from .grid import GridField
+from .tabulation import decay, tabulated
 
 KERNELS = ("cauchy", "inv_power", "log", "log1p", "log_ratio")
+TABULATED = "tabulated"  # the kernel of any other distortion, by a table of its values
+
+# Relative root mean square error of the forces in a Problem's background. The Cauchy kernel has no large forces between close
+# points that would hide those of distant ones.
+TOLERANCE, CAUCHY_TOLERANCE = 1e-3, 8e-3
 SMALLEST_TOLERANCE = 1e-5  # below it the exact sum is used
 CHECKED_POINTS = 64
 MARGIN = 0.6  # of the tolerance, for an error measured at few points
@@ -40,6 +47,8 @@ class Kernel:
 
     "cauchy" (1 + d²)^−a · "inv_power" −1/d^a · "log" log(1 − exp(−d^a)) · "log_ratio" log(d^a/(1 + d^a)) · "log1p" log(1 + d^a)
 
+    "tabulated" is any other function of the distance, the distortion `source`.
+
     All but the Cauchy kernel are continued below `floor` as distortions are: by the parabola with the value and slope there.
     """
 
@@ -47,27 +56,52 @@ class Kernel:
     exponent: float = 1.0
     weight: float = 1.0
     floor: float = DEFAULT_FLOOR
+    source: Distortion | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in KERNELS:
-            raise InvalidParameterError(f"kernel must be one of {', '.join(KERNELS)}; got {self.name!r}.")
-        check_number("exponent", self.exponent, 0.0, LARGEST_BARRIER_EXPONENT)
-        check_number("floor", self.floor, 0.0)
-        check_number("weight", self.weight, -np.inf)
+        choice("kernel", self.name, KERNELS if self.source is None else (TABULATED,))
+        number("exponent", self.exponent, 0.0, LARGEST_BARRIER_EXPONENT, low_open=True)
+        positive("floor", self.floor)
+        number("weight", self.weight)
 
     @classmethod
     def of(cls, distortion: Distortion) -> Kernel:
         """The kernel that a penalty with one weight for all pairs is."""
-        parts = distortion.fused()
-        if len(parts) != 1 or parts[0].kernel not in KERNELS or not isinstance(parts[0].weights, float):
+        if distortion.n_pairs is not None or not fits_any_pairs(distortion):
             raise InvalidParameterError(
-                f"All-pairs sums need one of the penalties Cauchy, InvPower, Log, Log1p or LogRatio with one weight for all pairs; "
-                f"got {distortion!r}. Give pairs for any other distortion."
+                f"All-pairs sums need a penalty with one weight for all pairs; got {distortion!r:.200}. "
+                "Give pairs for a distortion that holds data of pairs."
             )
+        parts = distortion.fused()
+        if len(parts) != 1 or parts[0].kernel not in KERNELS:
+            return cls(TABULATED, floor=distortion.floor, source=distortion)
         part, weight = parts[0], float(parts[0].weights)
         if part.kernel == "cauchy":
             weight = -weight  # the penalty is −1 times the kernel, which has its usual sign here
         return cls(part.kernel, exponent=part.first, weight=weight, floor=part.floor)
+
+    @property
+    def tolerance(self) -> float:
+        """The error of the forces that a Problem allows."""
+        return CAUCHY_TOLERANCE if self.name == "cauchy" else TOLERANCE
+
+    def exact_sums(
+        self, points: FloatArray, q: FloatArray, rows: NDArray[np.int64] | None, threads: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Potentials and forces, pair by pair, for a weight of 1."""
+        where = (points, q, rows, threads)
+        if self.source is None:
+            return _core.radial_sums(self.name, self.exponent, self.floor, *where)
+        return _core.radial_sums(self.name, self.exponent, self.floor, *where, tabulated(self.source))
+
+    def tree_sums(
+        self, points: FloatArray, q: FloatArray, rules: _core.FieldRules, threads: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Potentials and forces, by the tree of boxes, for a weight of 1."""
+        where = (points, q, rules, threads)
+        if self.source is None:
+            return _core.field_sums(self.name, self.exponent, self.floor, *where)
+        return _core.field_sums(self.name, self.exponent, self.floor, *where, tabulated(self.source))
 
 
 @dataclass(frozen=True)
@@ -104,7 +138,8 @@ class Field:
 
     `tolerance` is the relative root mean square error of the forces. How far is far enough differs from map to map, so
     every evaluation is checked at 64 points against the exact sum, and repeated with finer boxes while it fails; the
-    error found comes with the result, and is above `tolerance` only when the finest boxes do not reach it. For
+    error found comes with the result, and is above `tolerance` only when the finest boxes do not reach it; a tabulated kernel
+    is then summed pair by pair. For
     other numbers of components, at most `exact_below` points, or a tolerance below 1e-5 every pair is summed. In the plane
     the Cauchy kernel is summed on a grid instead (`GridField`), unless points lie far apart or the same check finds it
     not good enough; its nodes are as far apart as the tolerance allows.
@@ -121,15 +156,13 @@ class Field:
         kernel: Kernel,
         n_components: int = 2,
         *,
-        tolerance: float = 1e-3,
+        tolerance: float = TOLERANCE,
         n_jobs: int | None = None,
         exact_below: int = 2048,
     ) -> None:
-        if n_components < 1:
-            raise InvalidParameterError(f"n_components must be at least 1; got {n_components}.")
         self.kernel = kernel
-        self.n_components = n_components
-        self.tolerance = check_number("tolerance", tolerance, 0.0, closed=True)
+        self.n_components = integer("n_components", n_components, 1)
+        self.tolerance = number("tolerance", tolerance, 0.0)
         self.exact_below = exact_below
         self._threads = resolve_n_jobs(n_jobs)
         self._ladder = _ladder(kernel, n_components, self.tolerance)
@@ -139,8 +172,8 @@ class Field:
         if not self._ladder or len(Y) <= self.exact_below:
             return self.exact(Y, charges)
         points, q = self._checked(Y, charges)
-        k, rows = self.kernel, _check_rows(len(points))
-        exact = _core.radial_sums(k.name, k.exponent, k.floor, points, q, rows, self._threads)[1]
+        rows = _check_rows(len(points))
+        exact = self.kernel.exact_sums(points, q, rows, self._threads)[1]
         for sums in self._finer_and_finer(points, q):
             error = _relative(sums[1][rows], exact)
             if error <= MARGIN * self.tolerance:
@@ -157,17 +190,18 @@ class Field:
             sums = grid.evaluate(points, q)
             yield sums.potentials, sums.gradients
         for rules in self._ladder:
-            yield _core.field_sums(k.name, k.exponent, k.floor, points, q, rules, self._threads)
+            yield k.tree_sums(points, q, rules, self._threads)
+        if k.source is not None:
+            yield k.exact_sums(points, q, None, self._threads)
 
     def exact(
         self, Y: FloatArray, charges: ArrayLike | None = None, rows: IntArray | None = None
     ) -> FieldSums:
         """Potentials and forces by summing every pair, at all points or at ascending rows: the oracle of `evaluate`."""
         points, q = self._checked(Y, charges)
-        some = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
-        k = self.kernel
-        sums = _core.radial_sums(k.name, k.exponent, k.floor, points, q, some, self._threads)
-        return self._weighted(*sums, None if charges is None else q if some is None else q[some], 0.0)
+        at = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
+        sums = self.kernel.exact_sums(points, q, at, self._threads)
+        return self._weighted(*sums, None if charges is None else q if at is None else q[at], 0.0)
 
     def error(
         self,
@@ -257,6 +291,8 @@ def _ladder(kernel: Kernel, n_components: int, tolerance: float) -> tuple[_core.
 def _rules(
     kernel: Kernel, n_components: int, tolerance: float, nodes: int, separation: float
 ) -> _core.FieldRules:
+    if kernel.source is not None:
+        return _rules_of_any(kernel.source, n_components, tolerance, nodes, separation)
     cauchy, decays = kernel.name == "cauchy", kernel.name == "log"
     if cauchy:
         # Smooth, so that its near forces are no larger than the far ones and cancel more: boxes must be better.
@@ -273,4 +309,20 @@ def _rules(
         reach=float(reach) if decays else np.inf,
         grain=2.0 / max(kernel.exponent, 1.0) if decays else np.inf,
         grain_slope=0.4 / max(kernel.exponent, 1.0) if decays else 0.0,
+    )
+
+
+def _rules_of_any(
+    source: Distortion, n_components: int, tolerance: float, nodes: int, separation: float
+) -> _core.FieldRules:
+    """Rules for a function of which only its values are known: scale-free but where its force fades out."""
+    length, reach = decay(source, n_components, tolerance)
+    return _core.FieldRules(
+        nodes=nodes,
+        leaf=64 if n_components == 2 else 128,
+        separation=separation + 0.15,
+        softening=0.0,
+        reach=reach,
+        grain=length,
+        grain_slope=0.4 if np.isfinite(length) else 0.0,
     )

@@ -15,11 +15,9 @@ from ..errors import InvalidInputError, InvalidParameterError
 from ..resources import resolve_n_jobs
 from ..run import CHECKPOINT_SECONDS, Run
 from ..typing import FloatArray, IntArray, RandomState
-from .constraints import Constraint, as_constraint
-from .constraints.anchored import as_placed_items, check_placed_items
-from .distortions import Distortion, as_distortion
+from .constraints import Constraint, as_constraint, as_placed_items, check_placed_items
+from .distortions import as_distortion
 from .distortions.base import as_weights
-from .distortions.restricted import Restricted
 from .field import Field, Kernel
 from .packing import PairPlan, pack_pairs
 from .validation import GroupBias, Redundancy, distortion_cdf, group_bias, redundancy
@@ -209,7 +207,7 @@ class Problem(Constrained):
         n_components: int = 2,
         constraint: Constraint | None = None,
         pulls: Pulls | None = None,
-        background: Distortion | None = None,
+        background: object | None = None,
         charges: ArrayLike | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -220,9 +218,9 @@ class Problem(Constrained):
         self.n_threads = resolve_n_jobs(n_jobs)
         self.constraint = as_constraint(constraint).with_threads(self.n_threads)
         self.pulls = pulls
-        self.background = background
+        self.background = None if background is None else as_distortion(background)
         self.charges = None if charges is None else np.asarray(charges, dtype=np.float64)
-        self._kernel = None if background is None else Kernel.of(background)
+        self._kernel = None if self.background is None else Kernel.of(self.background)
         self._plans: dict[str, PairPlan] = {}
         self._check_parts()
 
@@ -256,10 +254,7 @@ class Problem(Constrained):
         other = copy.copy(self)
         other.edges = self.edges[numbers]
         other.edges.flags.writeable = False
-        # A user's own may hold data for each pair in ways that only it knows.
-        built_in = bool(self.distortion.fused())
-        restricted = Restricted(self.distortion, numbers, self.n_pairs)
-        other.distortion = self.distortion.take(numbers) if built_in else restricted
+        other.distortion = self.distortion.take(numbers, self.n_pairs)
         return other
 
     def distances(self, Y: ArrayLike) -> FloatArray:
@@ -331,8 +326,7 @@ class Problem(Constrained):
     @property
     def _field(self) -> Field:
         assert self._kernel is not None
-        # The Cauchy kernel has no large forces between near points that would hide those of far ones.
-        tolerance = 8e-3 if self._kernel.name == "cauchy" else 1e-3
+        tolerance = self._kernel.tolerance
         return Field(self._kernel, self.n_components, tolerance=tolerance, n_jobs=self.n_threads)
 
     def with_background(self, share: float) -> Problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class StreamProblem(Constrained):
         rows = np.arange(problem.n_pairs)
         return cls(
             ArrayStream(problem.edges, rows, n_items=problem.n_items),
-            problem.distortion.take,
+            partial(problem.distortion.take, n_pairs=problem.n_pairs),
             n_components=problem.n_components,
             constraint=problem.constraint,
             pulls=problem.pulls,

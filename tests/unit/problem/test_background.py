@@ -67,8 +67,8 @@ def test_a_map_with_all_pairs_spreads_and_keeps_its_bytes():
         wk.MDE(repulsive_pairs="all", random_state=0, max_iter=60, n_jobs=jobs).fit(digits.X[:400])
         for jobs in (1, 2)
     ]
-    assert maps[0].embedding_.Y.tobytes() == maps[1].embedding_.Y.tobytes()
-    index, _ = wk.graph.knn_query(maps[0].embedding_.Y, maps[0].embedding_.Y, 6)
+    assert maps[0].embedding_.tobytes() == maps[1].embedding_.tobytes()
+    index, _ = wk.graph.knn_query(maps[0].embedding_, maps[0].embedding_, 6)
     same = (digits.y[:400][index[:, 1:]] == digits.y[:400, None]).mean()
     assert same > 0.9
     placed = maps[0].transform(digits.X[400:410])
@@ -82,8 +82,10 @@ def test_other_solvers_refuse_a_background(solver):
         problem.solve(solver=solver)
 
 
-def test_only_barriers_with_one_weight_can_be_a_background():
-    with pytest.raises(wk.errors.InvalidParameterError, match="one weight"):
-        wk.Problem(EDGES, wk.penalties.Log1p(), background=wk.penalties.Huber())
-    with pytest.raises(wk.errors.InvalidParameterError, match="'sampled' or 'all'"):
-        wk.preserve_neighbors(wk.Graph.from_edges(EDGES), repulsive_pairs="some")
+@pytest.mark.parametrize(
+    "background",
+    [wk.penalties.Log(weights=-np.ones(3)), wk.losses.Quadratic(np.ones(3)), wk.losses.Absolute([1.0])],
+)
+def test_a_background_is_the_same_for_all_pairs(background):
+    with pytest.raises(wk.errors.InvalidParameterError, match="one weight for all pairs"):
+        wk.Problem(EDGES, wk.penalties.Log1p(), background=background)

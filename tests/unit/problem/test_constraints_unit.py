@@ -31,6 +31,11 @@ def test_standardized_needs_more_items_than_components():
 
 def test_constraint_must_be_one():
     with pytest.raises(InvalidParameterError, match=r"subclass of winkel\.Constraint"):
-        wk.Problem(EDGES, wk.penalties.Quadratic(), constraint="centered")
+        wk.Problem(EDGES, wk.penalties.Quadratic(), constraint=3)
+    with pytest.raises(
+        InvalidParameterError, match=r"one of 'centered', 'standardized'.*Did you mean 'centered'"
+    ):
+        wk.Problem(EDGES, wk.penalties.Quadratic(), constraint="centred")
+    assert wk.Problem(EDGES, wk.penalties.Quadratic(), constraint="centered").constraint == wk.Centered()
     with pytest.raises(TypeError, match="abstract"):
         wk.Constraint()

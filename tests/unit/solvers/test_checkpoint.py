@@ -9,9 +9,9 @@ import pytest
 
 from winkel.data.archive import read_archive, write_archive
 from winkel.errors import InvalidParameterError, ModelFileError, NotConvergedWarning
-from winkel.solvers import Adam, GradientDescent, SolverState, digest, run
+from winkel.solvers import Adam, GradientDescent, SolverState, digest
 
-from .walk import START, Bowl, Countdown, Walk
+from .walk import START, Bowl, Countdown, Walk, run
 
 
 @pytest.fixture
@@ -103,14 +103,14 @@ def test_a_state_that_cannot_be_saved_is_found_before_the_work(path):
 
 
 def test_resume_without_a_file_starts_anew(path):
-    result = run(Walk(), Bowl(), START, max_iter=4, checkpoint=path, resume=True)
+    result = run(Walk(), Bowl(), START, max_iter=4, checkpoint=path)
     assert result.n_iter == 4
     assert iteration_in(path) == 4
 
 
 def test_a_finished_run_is_not_made_longer_by_resuming_it(path):
     first = run(Countdown(3), Bowl(), START, max_iter=9, checkpoint=path)
-    second = run(Countdown(3), Bowl(), START, max_iter=9, checkpoint=path, resume=True)
+    second = run(Countdown(3), Bowl(), START, max_iter=9, checkpoint=path)
     assert second.status == first.status
     assert np.array_equal(second.history.objective, first.history.objective)
 
@@ -121,7 +121,7 @@ def test_seconds_before_a_resume_count_in_the_history_and_not_for_the_limit(path
     with pytest.warns(NotConvergedWarning, match="time limit"):
         first = run(Walk(), Bowl(), START, max_iter=999, time_limit=50, checkpoint=path)
     with pytest.warns(NotConvergedWarning, match="time limit"):
-        second = run(Walk(), Bowl(), START, max_iter=999, time_limit=50, checkpoint=path, resume=True)
+        second = run(Walk(), Bowl(), START, max_iter=999, time_limit=50, checkpoint=path)
     assert second.n_iter > first.n_iter > 0
     assert np.array_equal(second.history.seconds[: first.n_iter + 1], first.history.seconds)
     assert np.all(np.diff(second.history.seconds) > 0)
@@ -146,9 +146,7 @@ def test_a_checkpoint_of_another_run_is_refused_by_what_differs(path, name):
     same = {"solver": Walk(), "problem": Bowl(), "Y0": START, "fingerprint": {"edges": digest(np.arange(3))}}
 
     def start(*, solver, problem, Y0, fingerprint, max_iter):
-        return run(
-            solver, problem, Y0, max_iter=max_iter, checkpoint=path, resume=True, fingerprint=fingerprint
-        ).n_iter
+        return run(solver, problem, Y0, max_iter=max_iter, checkpoint=path, fingerprint=fingerprint).n_iter
 
     assert start(**same, max_iter=3) == 3
     assert start(**same, max_iter=5) == 5
@@ -160,7 +158,7 @@ def test_a_checkpoint_of_another_run_is_refused_by_what_differs(path, name):
 def test_a_checkpoint_of_another_solver_is_refused(path):
     run(GradientDescent(0.1, tol=0), Bowl(), START, max_iter=3, checkpoint=path)
     with pytest.raises(InvalidParameterError, match="solver"):
-        run(Adam(0.1, tol=0), Bowl(), START, max_iter=3, checkpoint=path, resume=True)
+        run(Adam(0.1, tol=0), Bowl(), START, max_iter=3, checkpoint=path)
 
 
 def test_a_checkpoint_of_an_older_state_is_refused(path):
@@ -171,7 +169,7 @@ def test_a_checkpoint_of_an_older_state_is_refused(path):
             return SolverState(0, Y0, 1.0, 1.0)
 
     with pytest.raises(ModelFileError, match="does not hold what this version of the solver needs"):
-        run(Newer(), Bowl(), START, max_iter=3, checkpoint=path, resume=True)
+        run(Newer(), Bowl(), START, max_iter=3, checkpoint=path)
 
 
 def test_a_damaged_checkpoint_is_refused(path):
@@ -180,7 +178,7 @@ def test_a_damaged_checkpoint_is_refused(path):
     data[300] ^= 1
     path.write_bytes(data)
     with pytest.raises(ModelFileError, match="damaged"):
-        run(Walk(), Bowl(), START, max_iter=3, checkpoint=path, resume=True)
+        run(Walk(), Bowl(), START, max_iter=3, checkpoint=path)
 
 
 @pytest.mark.parametrize("lack", ["identity", "state", "best", "history", "frames", "stride", "seconds"])
@@ -190,7 +188,7 @@ def test_a_checkpoint_that_lacks_a_part_is_refused(path, lack):
     meta = {name: value for name, value in archive.meta.items() if name != lack}
     write_archive(path, "checkpoint", meta, archive.arrays)
     with pytest.raises(ModelFileError, match=lack):
-        run(Walk(), Bowl(), START, max_iter=3, checkpoint=path, resume=True)
+        run(Walk(), Bowl(), START, max_iter=3, checkpoint=path)
 
 
 def test_solver_settings_that_are_no_plain_values_count_by_their_type(path):

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import winkel as wk
-from winkel.solvers import run
 from winkel.solvers.continuation import Continuation
 from winkel.solvers.lbfgs import LBFGS
+
+from .walk import run
 
 RNG = np.random.default_rng(3)
 EDGES = np.array([[i, (i + 1) % 40] for i in range(40)])
@@ -55,7 +56,7 @@ def test_a_staged_run_goes_on_from_its_checkpoint(tmp_path):
     series, Y0, path = problems(), RNG.normal(size=(40, 2)), tmp_path / "part"
     whole = run(solver(6), series, Y0, max_iter=15)
     run(solver(6), series, Y0, max_iter=8, checkpoint=path)
-    resumed = run(solver(6), series, Y0, max_iter=15, checkpoint=path, resume=True)
+    resumed = run(solver(6), series, Y0, max_iter=15, checkpoint=path)
     np.testing.assert_array_equal(resumed.state.Y, whole.state.Y)
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from winkel.errors import InvalidParameterError
-from winkel.solvers import run
 from winkel.solvers.gains import DeltaBarDelta
 from winkel.solvers.gradient import Adam, Exaggeration
+
+from .walk import run
 
 
 @dataclass(frozen=True)

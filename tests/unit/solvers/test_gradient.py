@@ -7,9 +7,9 @@ import pytest
 
 from winkel.errors import InvalidParameterError, NotConvergedWarning
 from winkel.random import Stream
-from winkel.solvers import Adam, GradientDescent, run
+from winkel.solvers import Adam, GradientDescent
 
-from .walk import START, Bowl
+from .walk import START, Bowl, run
 
 
 class Quadratic:

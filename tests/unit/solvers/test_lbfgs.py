@@ -5,8 +5,9 @@ import pytest
 
 import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
-from winkel.solvers import run
 from winkel.solvers.lbfgs import LBFGS, direction_coefficients
+
+from .walk import run
 
 
 class Quadratic:
@@ -73,7 +74,7 @@ def test_solves_a_quadratic_problem():
 
 def test_remembers_no_more_than_its_memory():
     problem = grid_problem(wk.Centered())
-    solver = LBFGS(memory=3)
+    solver = LBFGS(memory_size=3)
     state = solver.init(problem, problem.constraint.initialize(36, 2, 0))
     for k in range(1, 7):
         state = solver.step(problem, state)
@@ -181,11 +182,11 @@ def test_resumed_run_has_the_bytes_of_a_long_one(tmp_path):
     with pytest.warns(NotConvergedWarning):
         problem.solve(random_state=2, max_iter=12, tol=1e-9, checkpoint=path)
     with pytest.warns(NotConvergedWarning):
-        rest = problem.solve(random_state=2, max_iter=40, tol=1e-9, checkpoint=path, resume=True)
+        rest = problem.solve(random_state=2, max_iter=40, tol=1e-9, checkpoint=path)
     assert rest.Y.tobytes() == whole.Y.tobytes()
     other = wk.Problem(problem.edges, wk.penalties.Quadratic(), constraint=wk.Standardized())
     with pytest.raises(InvalidParameterError, match="belongs to another run"):
-        other.solve(random_state=2, max_iter=40, tol=1e-9, checkpoint=path, resume=True)
+        other.solve(random_state=2, max_iter=40, tol=1e-9, checkpoint=path)
 
 
 def test_coincident_init_is_pulled_apart():
@@ -212,16 +213,18 @@ def test_end_of_precision_is_a_status_not_a_hang():
 
 
 def test_embedding_tells_its_settings():
-    found = grid_problem(wk.Centered()).solve(random_state=4, memory=5, keep_frames=3)
+    found = grid_problem(wk.Centered()).solve(random_state=4, memory_size=5, keep_frames=3)
     assert found.seed == 4
-    assert found.settings["memory"] == 5
+    assert found.settings["memory_size"] == 5
     assert found.settings["distortion"] == "PushAndPull"
     assert found.settings["constraint"] == "Centered"
     assert 1 < len(found.frames) <= 3
     assert {"evaluations", "step_length"} <= set(found.history)
 
 
-@pytest.mark.parametrize("options", [{"memory": 0}, {"memory": 2.5}, {"tol": -1.0}, {"tol": np.nan}])
+@pytest.mark.parametrize(
+    "options", [{"memory_size": 0}, {"memory_size": 2.5}, {"tol": -1.0}, {"tol": np.nan}]
+)
 def test_wrong_settings_are_told(options):
     with pytest.raises(InvalidParameterError, match=next(iter(options))):
         LBFGS(**options)

@@ -7,8 +7,12 @@ from hypothesis import strategies as st
 
 import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
-from winkel.solvers import linear, run
-from winkel.solvers.linear import AnchoredSystem, ConjugateGradients, Factorisation
+from winkel.problem import exact
+from winkel.problem.exact import AnchoredSystem
+from winkel.solvers import linear
+from winkel.solvers.linear import ConjugateGradients, Factorisation
+
+from .walk import run
 
 
 def grid(side):
@@ -91,9 +95,9 @@ def test_against_a_dense_solution(pulls, solver):
 def test_multigrid_agrees(monkeypatch):
     pytest.importorskip("pyamg", reason="the multigrid preconditioner needs pyamg")
     task = problem(30)
-    monkeypatch.setattr(linear, "FACTORISE_UP_TO", 0)
+    monkeypatch.setattr(exact, "FACTORISE_UP_TO", 0)
     plain = task.solve()
-    monkeypatch.setattr(linear, "MULTIGRID_FROM", 0)
+    monkeypatch.setattr(exact, "MULTIGRID_FROM", 0)
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     multigrid = task.solve()
     np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
@@ -115,12 +119,12 @@ def test_lbfgs_finds_the_same():
 def test_same_bytes_and_resumed_bytes(tmp_path, monkeypatch):
     task = problem(12)
     np.testing.assert_array_equal(task.solve(n_jobs=1).Y, task.solve(n_jobs=3).Y)
-    monkeypatch.setattr(linear, "FACTORISE_UP_TO", 0)
+    monkeypatch.setattr(exact, "FACTORISE_UP_TO", 0)
     monkeypatch.setattr(linear, "SWEEP", 3)
     whole = task.solve()
     with pytest.warns(NotConvergedWarning):
         task.solve(max_iter=4, checkpoint=tmp_path / "c")
-    rest = task.solve(checkpoint=tmp_path / "c", resume=True)
+    rest = task.solve(checkpoint=tmp_path / "c")
     np.testing.assert_array_equal(whole.Y, rest.Y)
     assert whole.history["objective"].tolist() == rest.history["objective"].tolist()
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from winkel.errors import InvalidInputError, InvalidParameterError, NotConvergedWarning, WinkelError
-from winkel.solvers import SolverState, run
+from winkel.solvers import SolverState, iterate
 
-from .walk import START, Bowl, Countdown, Walk
+from .walk import START, Bowl, Countdown, Walk, run
 
 
 def test_a_converged_run_returns_its_last_state_and_whole_history():
@@ -47,7 +47,7 @@ def test_max_iter_is_no_warning_for_solvers_of_fixed_length():
 
 def test_the_warning_points_at_the_caller():
     with pytest.warns(NotConvergedWarning) as caught:
-        run(Countdown(5), Bowl(), START, max_iter=1)
+        iterate(Countdown(5), Bowl(), START, max_iter=1)
     assert caught[0].filename == __file__
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from winkel.errors import MissingDependencyError, NotConvergedWarning
-from winkel.solvers import TaskCallbacks, progress, run
+from winkel.solvers import TaskCallbacks, progress
 
-from .walk import START, Bowl, Countdown, Walk
+from .walk import START, Bowl, Countdown, Walk, run
 
 
 class Terminal(io.StringIO):
@@ -67,10 +67,12 @@ def test_no_standard_error_is_no_reason_to_fail(monkeypatch):
 def test_plain_runs_import_neither_scikit_learn_nor_tqdm():
     code = (
         "import sys, numpy as np\n"
-        "from winkel.solvers import GradientDescent, run\n"
+        "from winkel.solvers import GradientDescent, iterate\n"
         "class P:\n"
         "    def gradient(self, Y): return float((Y**2).sum()), 2 * Y\n"
-        "run(GradientDescent(0.1), P(), np.ones((3, 2)), max_iter=200, callbacks=[lambda info: None])\n"
+        "from winkel.run import Run\n"
+        "watched = Run(callbacks=(lambda info: None,))\n"
+        "iterate(GradientDescent(0.1), P(), np.ones((3, 2)), watched, max_iter=200)\n"
         "print([name for name in ('sklearn', 'tqdm') if name in sys.modules])\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,8 +6,9 @@ import pytest
 import winkel as wk
 from winkel.errors import InvalidParameterError
 from winkel.problem import StreamProblem
-from winkel.solvers import run
 from winkel.solvers.stochastic import HessianProduct, StochasticProximal
+
+from .walk import run
 
 N = 150
 
@@ -158,13 +159,13 @@ def test_resumed_run_has_the_bytes_of_a_long_one(tmp_path):
     whole = problem.solve(max_iter=17, **options)
     path = tmp_path / "run.checkpoint"
     problem.solve(max_iter=6, checkpoint=path, **options)
-    rest = problem.solve(max_iter=17, checkpoint=path, resume=True, **options)
+    rest = problem.solve(max_iter=17, checkpoint=path, **options)
     np.testing.assert_array_equal(whole.Y, rest.Y)
     assert whole.objective == rest.objective
     for name in ("objective", "residual", "average_distortion", "curvature"):
         np.testing.assert_array_equal(whole.history[name], rest.history[name])
     with pytest.raises(InvalidParameterError, match="another run"):
-        problem.solve(max_iter=17, checkpoint=path, resume=True, solver="stochastic", random_state=8)
+        problem.solve(max_iter=17, checkpoint=path, solver="stochastic", random_state=8)
 
 
 def test_seeds_matter_and_repeat():
@@ -195,8 +196,8 @@ def test_what_it_refuses():
         StochasticProximal(0)
     with pytest.raises(InvalidParameterError, match="trust must be a positive number"):
         StochasticProximal(10, trust=0.0)
-    with pytest.raises(InvalidParameterError, match="memory must be"):
-        StochasticProximal(10, memory=0)
+    with pytest.raises(InvalidParameterError, match="memory_size must be"):
+        StochasticProximal(10, memory_size=0)
     with pytest.raises(InvalidParameterError, match="solver must be one of 'auto', 'lbfgs'"):
         problem.solve(solver="adam")
     with pytest.raises(InvalidParameterError, match='batch_size=5 is for solver="stochastic"'):

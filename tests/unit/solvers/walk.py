@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import scipy.sparse
 
 from winkel.random import Stream
-from winkel.solvers import SolverState, Status
+from winkel.run import Run
+from winkel.solvers import SolverState, Status, iterate
 
 
 class Bowl:
@@ -96,3 +98,16 @@ class Countdown:
 
 
 START = np.linspace(-2, 2, 12).reshape(6, 2)
+
+
+def run(solver, problem, Y0, *, max_iter, fingerprint=None, checkpoint_iterations=None, **context):
+    """`iterate` in the Run that the parameters `context` of a public call ask for."""
+    return iterate(
+        solver,
+        problem,
+        Y0,
+        replace(Run.of(random_state=0, **context), started=time.perf_counter()),
+        max_iter=max_iter,
+        fingerprint=fingerprint,
+        checkpoint_iterations=checkpoint_iterations,
+    )

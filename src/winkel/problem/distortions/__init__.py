@@ -2,12 +2,21 @@
 
 `penalties` are derived from weights (attract what is similar, repel what is not), `losses` from original
 distances (match them), `custom` takes a user's own: an object with `value` and `derivative`, or a function
-for autodiff. One class is one formula. The built-in ones also name their fused C++ form, tested equal to
-the NumPy formula.
+for autodiff. One class is one formula, and a subclass of Penalty or Loss is known by its name (registry.py). The
+built-in ones also name their fused C++ form, tested equal to the NumPy formula.
 """
 
 from . import losses, penalties
-from .base import Distortion, Formula, FusedPart
+from .base import Distortion, FusedPart, Weighted
 from .custom import Autodiff, Custom, as_distortion
 
-__all__ = ["Autodiff", "Custom", "Distortion", "Formula", "FusedPart", "as_distortion", "losses", "penalties"]
+__all__ = [
+    "Autodiff",
+    "Custom",
+    "Distortion",
+    "FusedPart",
+    "Weighted",
+    "as_distortion",
+    "losses",
+    "penalties",
+]

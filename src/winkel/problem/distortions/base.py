@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,10 +44,6 @@ class Distortion(ABC):
         """Number of pairs it holds data for; None when any number will do."""
         return None
 
-    def take(self, pairs: IntArray) -> Distortion:
-        """The same distortion for some of the pairs, given by their numbers."""
-        return self
-
     @abstractmethod
     def formula(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Value and derivative for distances that are all at least `floor`."""
@@ -55,6 +51,10 @@ class Distortion(ABC):
     def fused(self) -> tuple[FusedPart, ...]:
         """The fused form of all pairs, or nothing when there is none."""
         return ()
+
+    def take(self, pairs: IntArray, n_pairs: int) -> Distortion:
+        """The same distortion for some of its `n_pairs` pairs, named by ascending numbers."""
+        return self if self.n_pairs is None and fits_any_pairs(self) else Restricted(self, pairs, n_pairs)
 
     def value_and_derivative(self, d: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """f(d) and f'(d), entry by entry."""
@@ -78,23 +78,26 @@ class Distortion(ABC):
         return self.value_and_derivative(d)[1]
 
 
-class Formula(Distortion):
-    """A built-in distortion: one formula times a weight for each pair."""
+@dataclass_transform(frozen_default=True, eq_default=False)
+class Weighted(Distortion):
+    """One formula times a weight for each pair.
 
-    kernel: ClassVar[str]
+    Annotated fields of a subclass are its parameters, as in a frozen dataclass. A subclass writes its formula for a weight
+    of 1 as `value(d)` and `derivative(d)`, or both at once as `unweighted(d)`; d is never below the floor. If the compiled
+    core has the same formula, `kernel` and `parameters` name it.
+    """
+
+    kernel: ClassVar[str | None] = None
     weights: Any  # after construction a float64 vector, or a float for all pairs
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _adopt_formula(cls)
+        dataclass(frozen=True, eq=False)(cls)
 
     @property
     def n_pairs(self) -> int | None:
         return None if np.ndim(self.weights) == 0 else len(self.weights)
-
-    def take(self, pairs: IntArray) -> Distortion:
-        values = {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
-        vectors = {name: value[pairs] for name, value in values.items() if np.ndim(value) == 1}
-        taken: Distortion = replace(self, **vectors)  # type: ignore[type-var]
-        # The floor may depend on all pairs; a part keeps it, so that the parts add up to the whole.
-        object.__setattr__(taken, "floor", self.floor)
-        return taken
 
     @abstractmethod
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -110,7 +113,93 @@ class Formula(Distortion):
         return weights * value, weights * slope
 
     def fused(self) -> tuple[FusedPart, ...]:
+        if self.kernel is None:
+            return ()
         return (FusedPart(self.kernel, *self.parameters(), self.floor, self.weights),)
+
+    def take(self, pairs: IntArray, n_pairs: int) -> Distortion:
+        values = {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
+        vectors = {
+            name: np.asarray(value)[pairs] for name, value in values.items() if np.shape(value) == (n_pairs,)
+        }
+        return self._changed(**vectors)
+
+    def scaled(self, factor: float) -> Self:
+        """The same distortion with `factor` times its weights."""
+        return self._changed(weights=factor * self.weights)
+
+    def _changed(self, **values: Any) -> Self:
+        changed: Self = replace(self, **values)  # type: ignore[type-var]
+        # The floor may depend on all pairs; a part keeps it, so that the parts add up to the whole.
+        object.__setattr__(changed, "floor", self.floor)
+        return changed
+
+
+class Restricted(Distortion):
+    """`distortion`, made for `n_all` pairs, as it is on the `pairs` among them (numbers, ascending)."""
+
+    def __init__(self, distortion: Distortion, pairs: IntArray, n_all: int) -> None:
+        self.distortion = distortion
+        self.pairs = pairs
+        self.n_all = n_all
+        self.floor = distortion.floor
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.pairs)
+
+    def formula(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
+        # Only the distortion knows which data it holds for which pair, so it is asked about all; the others stand at 1.
+        every = np.full(self.n_all, max(1.0, self.floor), dtype=d.dtype)
+        every[self.pairs] = d
+        value, slope = self.distortion.formula(every)
+        return value[self.pairs], slope[self.pairs]
+
+    def take(self, pairs: IntArray, n_pairs: int) -> Restricted:
+        return Restricted(self.distortion, self.pairs[pairs], self.n_all)
+
+    def __repr__(self) -> str:
+        return f"Restricted({self.distortion!r}, {len(self.pairs)} of {self.n_all} pairs)"
+
+
+def fits_any_pairs(distortion: Distortion) -> bool:
+    """Whether it holds no data of single pairs: asked about one pair, it answers with one number."""
+    try:
+        return np.shape(distortion.formula(np.ones(1))[0]) == (1,)
+    except Exception:  # whatever a user's code raises when its data and the distances do not fit
+        return False
+
+
+def checked_formula(owner: object, method: str, result: Any, d: FloatArray) -> FloatArray:
+    """What a user's method gave for the distances d, checked to be one number a pair."""
+    array = np.asarray(result, dtype=d.dtype)
+    if array.shape != d.shape:
+        raise InvalidParameterError(
+            f"{type(owner).__name__}.{method}(d) must give one number a pair, an array of shape {d.shape}; "
+            f"got shape {array.shape}."
+        )
+    return array
+
+
+def _adopt_formula(cls: Any) -> None:
+    """Read `value` and `derivative` written in the body of `cls` as its formula for a weight of 1.
+
+    They become `unweighted`, and the methods of these names are again those that count weights and the floor.
+    """
+    own = cls.__dict__
+    value, derivative = own.get("value"), own.get("derivative")
+    if value is not None or derivative is not None:
+        if value is None or derivative is None:
+            raise InvalidParameterError(f"{cls.__name__} must define both value(d) and derivative(d).")
+
+        def unweighted(self: Any, d: FloatArray) -> tuple[FloatArray, FloatArray]:
+            v, s = value(self, d), derivative(self, d)
+            return checked_formula(self, "value", v, d), checked_formula(self, "derivative", s, d)
+
+        cls.unweighted = unweighted
+        del cls.value, cls.derivative
+    if "unweighted" in cls.__dict__ and "kernel" not in cls.__dict__:
+        cls.kernel = None  # the kernel of a class above has another formula
 
 
 def _as_distances(d: ArrayLike) -> FloatArray:
@@ -156,12 +245,3 @@ def check_finite(name: str, array: FloatArray) -> None:
     if not finite.all():
         k = int(np.argmin(finite))
         raise InvalidParameterError(f"{name} must be finite; entry {k} is {np.ravel(array)[k]}.")
-
-
-def check_number(name: str, value: float, low: float, high: float = np.inf, *, closed: bool = False) -> float:
-    """`value` as a float, checked to lie in (low, high], or [low, high] when `closed`."""
-    number = float(value)
-    if not ((low <= number if closed else low < number) and number <= high and np.isfinite(number)):
-        interval = f"{'[' if closed else '('}{low:g}, {high:g}{')' if np.isinf(high) else ']'}"
-        raise InvalidParameterError(f"{name} must be a number in {interval}; got {value!r}.")
-    return number

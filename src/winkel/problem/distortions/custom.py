@@ -6,38 +6,59 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import InvalidParameterError, missing_extra
-from ...typing import FloatArray
-from .base import DEFAULT_FLOOR, Distortion
+from ...typing import FloatArray, IntArray
+from .base import DEFAULT_FLOOR, Distortion, Restricted, Weighted, as_weights, checked_formula, fits_any_pairs
 
 
-class Custom(Distortion):
+class _Own(Weighted):
+    """What the two forms share: only the user's code knows which data it holds for which pair."""
+
+    def take(self, pairs: IntArray, n_pairs: int) -> Distortion:
+        own = np.ndim(self.weights) == 0 and fits_any_pairs(self)
+        return self if own else Restricted(self, pairs, n_pairs)
+
+
+class Custom(_Own):
     """The distortion of an object with `value(d)` and `derivative(d)`, both elementwise on a vector of distances.
 
     The object may have a `floor` of its own; its methods are only called with distances that are at least
-    so large.
+    so large. If it holds data of pairs it may have `take(pairs)`, which gives the same object for some of them.
     """
 
-    def __init__(self, functions: Any) -> None:
-        self.functions = functions
-        self.floor = float(getattr(functions, "floor", DEFAULT_FLOOR))
+    functions: Any
+    weights: ArrayLike = 1.0
 
-    def formula(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", as_weights(self.weights))
+        object.__setattr__(self, "floor", float(getattr(self.functions, "floor", DEFAULT_FLOOR)))
+
+    def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         value, slope = self.functions.value(d), self.functions.derivative(d)
-        return _checked(self.functions, "value", value, d), _checked(self.functions, "derivative", slope, d)
+        return (
+            checked_formula(self.functions, "value", value, d),
+            checked_formula(self.functions, "derivative", slope, d),
+        )
 
-    def __repr__(self) -> str:
-        return f"Custom({self.functions!r})"
+    def take(self, pairs: IntArray, n_pairs: int) -> Distortion:
+        if not callable(getattr(self.functions, "take", None)):
+            return super().take(pairs, n_pairs)
+        weights = np.asarray(self.weights)
+        return Custom(self.functions.take(pairs), weights[pairs] if weights.ndim else weights)
 
 
-class Autodiff(Distortion):
+class Autodiff(_Own):
     """The distortion of a function that takes a torch vector of distances and gives one of distortions, elementwise."""
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.function = function
+    function: Callable[[Any], Any]
+    weights: ArrayLike = 1.0
 
-    def formula(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", as_weights(self.weights))
+
+    def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         try:
             import torch
         except ImportError:
@@ -54,9 +75,6 @@ class Autodiff(Distortion):
         (slope,) = torch.autograd.grad(value.sum(), distance)
         return value.detach().numpy().astype(d.dtype), slope.numpy().astype(d.dtype)
 
-    def __repr__(self) -> str:
-        return f"Autodiff({self.function!r})"
-
 
 def as_distortion(distortion: object) -> Distortion:
     """`distortion` as a Distortion: as it is, an object with `value` and `derivative`, or a function for autodiff."""
@@ -71,13 +89,3 @@ def as_distortion(distortion: object) -> Distortion:
         "distortion must be one of winkel.penalties or winkel.losses, an object with the methods value(d) "
         f"and derivative(d), or a function of a torch vector of distances; got {distortion!r}."
     )
-
-
-def _checked(functions: object, method: str, result: Any, d: FloatArray) -> FloatArray:
-    array = np.asarray(result, dtype=d.dtype)
-    if array.shape != d.shape:
-        raise InvalidParameterError(
-            f"{type(functions).__name__}.{method}(d) must give one number a pair, an array of shape {d.shape}; "
-            f"got shape {array.shape}."
-        )
-    return array

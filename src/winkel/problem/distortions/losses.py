@@ -8,24 +8,31 @@ deviation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...checks import number, positive, refuse
 from ...errors import InvalidParameterError
 from ...typing import FloatArray
-from .base import DEFAULT_FLOOR, Formula, FusedPart, as_deviations, as_weights, check_number
+from ..registry import class_named, register, registered
+from .base import DEFAULT_FLOOR, Distortion, FusedPart, Weighted, as_deviations, as_weights
+from .custom import as_distortion
 
 
-@dataclass(frozen=True, eq=False)
-class Loss(Formula):
+class Loss(Weighted):
     """w·ℓ(δ, d), with ℓ given by a subclass."""
 
     deviations: ArrayLike
     weights: ArrayLike = 1.0
     positive: ClassVar[bool] = False  # whether deviations of zero are refused
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        register("losses", cls)
 
     def __post_init__(self) -> None:
         deviations = as_deviations(self.deviations, positive=self.positive)
@@ -49,22 +56,19 @@ class Loss(Formula):
         return np.asarray(self.deviations, dtype=d.dtype)
 
     def fused(self) -> tuple[FusedPart, ...]:
-        (part,) = super().fused()
-        return (replace(part, deviations=np.asarray(self.deviations)),)
+        return tuple(replace(part, deviations=np.asarray(self.deviations)) for part in super().fused())
 
 
-@dataclass(frozen=True, eq=False)
 class Quadratic(Loss):
     """ℓ(δ, d) = (δ − d)²"""
 
-    kernel: ClassVar[str] = "quadratic_loss"
+    kernel: ClassVar[str | None] = "quadratic_loss"
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         r = d - self.original(d)
         return r * r, 2 * r
 
 
-@dataclass(frozen=True, eq=False)
 class WeightedQuadratic(Quadratic):
     """ℓ(δ, d) = κ(δ)(δ − d)², with κ(δ) given as `weights`, and 1/δ² (Kamada and Kawai) when none are given"""
 
@@ -77,11 +81,10 @@ class WeightedQuadratic(Quadratic):
         super().__post_init__()
 
 
-@dataclass(frozen=True, eq=False)
 class Cubic(Loss):
     """ℓ(δ, d) = |δ − d|³"""
 
-    kernel: ClassVar[str] = "cubic_loss"
+    kernel: ClassVar[str | None] = "cubic_loss"
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         r = d - self.original(d)
@@ -89,16 +92,15 @@ class Cubic(Loss):
         return a * a * a, 3 * r * a
 
 
-@dataclass(frozen=True, eq=False)
 class Power(Loss):
     """ℓ(δ, d) = |δ − d|^exponent, with exponent ≥ 1"""
 
     exponent: float = 1.5
-    kernel: ClassVar[str] = "power_loss"
+    kernel: ClassVar[str | None] = "power_loss"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "exponent", check_number("exponent", self.exponent, 1.0, closed=True))
+        object.__setattr__(self, "exponent", number("exponent", self.exponent, 1.0))
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         r = d - self.original(d)
@@ -109,16 +111,15 @@ class Power(Loss):
         return (self.exponent, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
 class Huber(Loss):
     """ℓ(δ, d) = (δ − d)² for |δ − d| ≤ τ, τ(2|δ − d| − τ) beyond, with τ = threshold > 0"""
 
     threshold: float = 1.0
-    kernel: ClassVar[str] = "huber_loss"
+    kernel: ClassVar[str | None] = "huber_loss"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "threshold", check_number("threshold", self.threshold, 0.0))
+        object.__setattr__(self, "threshold", positive("threshold", self.threshold))
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         r = d - self.original(d)
@@ -130,22 +131,20 @@ class Huber(Loss):
         return (self.threshold, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
 class Absolute(Loss):
     """ℓ(δ, d) = |δ − d| (equation 4.5)"""
 
-    kernel: ClassVar[str] = "absolute_loss"
+    kernel: ClassVar[str | None] = "absolute_loss"
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         r = d - self.original(d)
         return np.abs(r), np.sign(r)
 
 
-@dataclass(frozen=True, eq=False)
 class Logistic(Loss):
     """ℓ(δ, d) = log((1 + exp|δ − d|)/2)"""
 
-    kernel: ClassVar[str] = "logistic_loss"
+    kernel: ClassVar[str | None] = "logistic_loss"
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         r = d - self.original(d)
@@ -154,11 +153,10 @@ class Logistic(Loss):
         return a + np.log1p(0.5 * m), np.sign(r) / (2 + m)
 
 
-@dataclass(frozen=True, eq=False)
 class Fractional(Loss):
     """ℓ(δ, d) = max{δ/d, d/δ} − 1, for δ > 0"""
 
-    kernel: ClassVar[str] = "fractional_loss"
+    kernel: ClassVar[str | None] = "fractional_loss"
     positive: ClassVar[bool] = True
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -168,17 +166,16 @@ class Fractional(Loss):
         return np.abs(r) / least, np.sign(r) * np.maximum(d, deviation) / (d * least)
 
 
-@dataclass(frozen=True, eq=False)
 class SoftFractional(Loss):
     """ℓ(δ, d) = (1/γ) log((exp(γδ/d) + exp(γd/δ)) / (2 exp γ)), with γ = gamma > 0, for δ > 0"""
 
     gamma: float = 10.0
-    kernel: ClassVar[str] = "soft_fractional_loss"
+    kernel: ClassVar[str | None] = "soft_fractional_loss"
     positive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "gamma", check_number("gamma", self.gamma, 0.0))
+        object.__setattr__(self, "gamma", positive("gamma", self.gamma))
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         deviation = self.original(d)
@@ -191,3 +188,15 @@ class SoftFractional(Loss):
 
     def parameters(self) -> tuple[float, float]:
         return (self.gamma, 0.0)
+
+
+def as_loss(loss: object) -> Callable[[FloatArray], Distortion]:
+    """What makes a distortion of original distances: that of a loss by name, or of a class or function of them."""
+    if isinstance(loss, str):
+        cls: Callable[[FloatArray], Distortion] = class_named(
+            "loss", loss, registered("losses"), "what makes a distortion of distances"
+        )
+        return cls
+    if not callable(loss):
+        refuse("loss", "the name of a loss, or what makes a distortion of distances", loss)
+    return lambda deviations: as_distortion(loss(deviations))

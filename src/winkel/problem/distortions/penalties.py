@@ -2,43 +2,74 @@
 
 A positive weight makes an increasing p attractive, a negative weight makes it repulsive. Linear, Quadratic,
 Cubic, Power, Huber, Logistic and Log1p are meant to attract; InvPower, Log and LogRatio are barriers meant
-to repel (p → −∞ as d → 0, p → 0 as d → ∞), and Cauchy repels without a barrier; PushAndPull joins one of each. `weights` is a number for all
-pairs or a vector with one entry a pair.
+to repel (p → −∞ as d → 0, p → 0 as d → ∞), and Cauchy repels without a barrier; PushAndPull joins one of each.
+`weights` is a number for all pairs or a vector with one entry a pair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...checks import number, positive
 from ...errors import InvalidParameterError
 from ...typing import FloatArray, IntArray
-from .base import Distortion, Formula, FusedPart, as_weights, check_number
+from ..registry import class_named, register, registered
+from .base import Distortion, FusedPart, Weighted, as_weights
 from .custom import as_distortion
 
 # Beyond this exponent a barrier's force at the floor would overflow single precision.
 LARGEST_BARRIER_EXPONENT = 5.0
 
 
-@dataclass(frozen=True, eq=False)
-class Penalty(Formula):
-    """w·p(d), with p given by a subclass."""
+class Penalty(Weighted):
+    """w·p(d), with p given by a subclass, which is then known by its name.
+
+    A subclass writes p and its derivative, elementwise, for d > 0. Weights, a smooth continuation at d = 0, forces and
+    placement of new points are added, and ``MDE(attractive="name")`` finds the class by its name in snake case. Annotated
+    fields are further parameters. ``role = "repulsive"`` makes it a choice for ``MDE(repulsive="name")`` instead; p should
+    then rise with d, as any penalty, since its weights are negative.
+
+    Parameters
+    ----------
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs or one each. Negative weights repel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import winkel as wk
+    >>> class Arctan(wk.penalties.Penalty):
+    ...     "p(d) = scale · arctan(d² / scale)"
+    ...     scale: float = 1.0
+    ...     def value(self, d):
+    ...         return self.scale * np.arctan(d**2 / self.scale)
+    ...     def derivative(self, d):
+    ...         return 2 * d / (1 + (d**2 / self.scale) ** 2)
+    >>> problem = wk.Problem([[0, 1], [1, 2]], Arctan(weights=[1.0, 2.0]), n_components=1)
+    >>> round(problem.average_distortion([[0.0], [1.0], [1.0]]), 4)
+    0.3927
+    """
 
     weights: ArrayLike = 1.0
+    role: ClassVar[str] = "attractive"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        register("penalties", cls)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", as_weights(self.weights))
 
 
-@dataclass(frozen=True, eq=False)
 class Linear(Penalty):
     """p(d) = d"""
 
-    kernel: ClassVar[str] = "power"
+    kernel: ClassVar[str | None] = "power"
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         return d, np.ones_like(d)
@@ -47,11 +78,10 @@ class Linear(Penalty):
         return (1.0, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
 class Quadratic(Penalty):
     """p(d) = d²"""
 
-    kernel: ClassVar[str] = "power"
+    kernel: ClassVar[str | None] = "power"
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         return d * d, 2 * d
@@ -60,11 +90,10 @@ class Quadratic(Penalty):
         return (2.0, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
 class Cubic(Penalty):
     """p(d) = d³"""
 
-    kernel: ClassVar[str] = "power"
+    kernel: ClassVar[str | None] = "power"
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         return d * d * d, 3 * d * d
@@ -73,43 +102,41 @@ class Cubic(Penalty):
         return (3.0, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
 class _WithExponent(Penalty):
     """A penalty of d^exponent."""
 
     exponent: float = 1.0
-    largest: ClassVar[float] = np.inf
+    largest: ClassVar[float | None] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "exponent", check_number("exponent", self.exponent, 0.0, self.largest))
+        exponent = number("exponent", self.exponent, 0.0, self.largest, low_open=True)
+        object.__setattr__(self, "exponent", exponent)
 
     def parameters(self) -> tuple[float, float]:
         return (self.exponent, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
 class Power(_WithExponent):
     """p(d) = d^exponent, with exponent > 0"""
 
     exponent: float = 1.5
-    kernel: ClassVar[str] = "power"
+    kernel: ClassVar[str | None] = "power"
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         u = d**self.exponent
         return u, self.exponent * u / d
 
 
-@dataclass(frozen=True, eq=False)
 class Huber(Penalty):
     """p(d) = d² for d < τ, τ(2d − τ) for d ≥ τ, with τ = threshold > 0 (equation 4.2)"""
 
     threshold: float = 0.5
-    kernel: ClassVar[str] = "huber_penalty"
+    kernel: ClassVar[str | None] = "huber_penalty"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "threshold", check_number("threshold", self.threshold, 0.0))
+        object.__setattr__(self, "threshold", positive("threshold", self.threshold))
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         c = np.minimum(d, d.dtype.type(self.threshold))
@@ -119,18 +146,17 @@ class Huber(Penalty):
         return (self.threshold, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
 class Logistic(Penalty):
     """p(d) = log(1 + exp(α(d − τ))), with α = alpha > 0 and τ = threshold ≥ 0"""
 
     threshold: float = 0.0
     alpha: float = 3.0
-    kernel: ClassVar[str] = "logistic_penalty"
+    kernel: ClassVar[str | None] = "logistic_penalty"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "threshold", check_number("threshold", self.threshold, 0.0, closed=True))
-        object.__setattr__(self, "alpha", check_number("alpha", self.alpha, 0.0))
+        object.__setattr__(self, "threshold", number("threshold", self.threshold, 0.0))
+        object.__setattr__(self, "alpha", positive("alpha", self.alpha))
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         z = self.alpha * (d - d.dtype.type(self.threshold))
@@ -141,38 +167,37 @@ class Logistic(Penalty):
         return (self.threshold, self.alpha)
 
 
-@dataclass(frozen=True, eq=False)
 class Log1p(_WithExponent):
     """p(d) = log(1 + d^exponent), with exponent > 0 (equation 4.3)"""
 
     exponent: float = 1.5
-    kernel: ClassVar[str] = "log1p"
+    kernel: ClassVar[str | None] = "log1p"
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         u = d**self.exponent
         return np.log1p(u), self.exponent * u / (d * (1 + u))
 
 
-@dataclass(frozen=True, eq=False)
 class InvPower(_WithExponent):
     """p(d) = −1/d^exponent, with 0 < exponent ≤ 5; a barrier for negative weights"""
 
     exponent: float = 1.0
-    kernel: ClassVar[str] = "inv_power"
-    largest: ClassVar[float] = LARGEST_BARRIER_EXPONENT
+    role: ClassVar[str] = "repulsive"
+    kernel: ClassVar[str | None] = "inv_power"
+    largest: ClassVar[float | None] = LARGEST_BARRIER_EXPONENT
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         u = d**-self.exponent
         return -u, self.exponent * u / d
 
 
-@dataclass(frozen=True, eq=False)
 class Cauchy(_WithExponent):
     """p(d) = −1/(1 + d²)^exponent, with 0 < exponent ≤ 5; repels with negative weights, and is finite at d = 0"""
 
     exponent: float = 1.0
-    kernel: ClassVar[str] = "cauchy"
-    largest: ClassVar[float] = LARGEST_BARRIER_EXPONENT
+    role: ClassVar[str] = "repulsive"
+    kernel: ClassVar[str | None] = "cauchy"
+    largest: ClassVar[float | None] = LARGEST_BARRIER_EXPONENT
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         t = 1 + d * d
@@ -180,13 +205,13 @@ class Cauchy(_WithExponent):
         return -u, 2 * self.exponent * d * u / t
 
 
-@dataclass(frozen=True, eq=False)
 class Log(_WithExponent):
     """p(d) = log(1 − exp(−d^exponent)), with 0 < exponent ≤ 5; a barrier for negative weights (equation 4.4)"""
 
     exponent: float = 1.0
-    kernel: ClassVar[str] = "log"
-    largest: ClassVar[float] = LARGEST_BARRIER_EXPONENT
+    role: ClassVar[str] = "repulsive"
+    kernel: ClassVar[str | None] = "log"
+    largest: ClassVar[float | None] = LARGEST_BARRIER_EXPONENT
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         u = d**self.exponent
@@ -196,13 +221,13 @@ class Log(_WithExponent):
         return value, self.exponent * (u / d) * e / rest
 
 
-@dataclass(frozen=True, eq=False)
 class LogRatio(_WithExponent):
     """p(d) = log(d^exponent / (1 + d^exponent)), with 0 < exponent ≤ 5; a barrier for negative weights"""
 
     exponent: float = 2.0
-    kernel: ClassVar[str] = "log_ratio"
-    largest: ClassVar[float] = LARGEST_BARRIER_EXPONENT
+    role: ClassVar[str] = "repulsive"
+    kernel: ClassVar[str | None] = "log_ratio"
+    largest: ClassVar[float | None] = LARGEST_BARRIER_EXPONENT
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         u = d**self.exponent
@@ -235,7 +260,7 @@ class PushAndPull(Distortion):
     def n_pairs(self) -> int:
         return len(self.weights)
 
-    def take(self, pairs: IntArray) -> PushAndPull:
+    def take(self, pairs: IntArray, n_pairs: int) -> PushAndPull:
         return PushAndPull(self.weights[pairs], self.attractive, self.repulsive)
 
     def formula(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -269,3 +294,11 @@ def _template(side: str, penalty: Distortion | Callable[[], Distortion] | object
             f"got {made.n_pairs} weights. Multiply them into PushAndPull's weights instead."
         )
     return made
+
+
+def as_penalty(role: str, penalty: object) -> Distortion:
+    """The penalty that `penalty` names, makes or is, for the parameter `role`, "attractive" or "repulsive"."""
+    if isinstance(penalty, str):
+        known = {name: cls for name, cls in registered("penalties").items() if cls.role == role}
+        penalty = class_named(role, penalty, known, "a penalty")
+    return as_distortion(penalty() if isinstance(penalty, type) else penalty)

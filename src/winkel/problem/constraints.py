@@ -1,0 +1,276 @@
+"""Constraints on a whole embedding: where it starts, the nearest allowed embedding, and the directions it may move in.
+
+Each is three methods (Agrawal et al. 2021, sections 2.4, 5 and 6.1.2); a user's own is a subclass of Constraint.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from .. import _core
+from ..checks import instance
+from ..errors import InvalidParameterError
+from ..random import Stream
+from ..typing import FloatArray, IntArray
+from .registry import class_named, needs_arguments, register, registered
+
+_BLAS_FROM = 16  # dimensions from which an eigenproblem could be given to several threads, at a loss
+
+
+class Constraint(ABC):
+    """A set of allowed embeddings; a subclass of your own needs three methods.
+
+    Arrays are n × m, float32 or float64, and results keep the precision. A subclass is known by its name in snake case, as
+    in ``MDE(constraint="on_sphere")``, if it can be made without arguments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import winkel as wk
+    >>> class OnSphere(wk.Constraint):
+    ...     def initialize(self, n, m, seed):
+    ...         return self.project(np.random.default_rng(seed).normal(size=(n, m)))
+    ...     def project(self, Y):
+    ...         return Y / np.linalg.norm(Y, axis=1, keepdims=True)
+    ...     def project_tangent(self, Y, G):
+    ...         return G - Y * np.sum(Y * G, axis=1, keepdims=True)
+    >>> problem = wk.Problem([[0, 1], [1, 2], [2, 3]], wk.penalties.Quadratic(), n_components=3, constraint=OnSphere())
+    >>> Y = problem.solve(random_state=0).Y
+    >>> np.allclose(np.linalg.norm(Y, axis=1), 1)
+    True
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        register("constraints", cls)
+
+    def with_threads(self, n_threads: int) -> Self:
+        """The same constraint, worked on by so many threads: itself, where it makes no use of them."""
+        return self
+
+    def check(self, n: int, m: int) -> None:  # noqa: B027 (most constraints allow some embedding of any size)
+        """Raise InvalidParameterError when no embedding of n items in m dimensions is allowed."""
+
+    @abstractmethod
+    def initialize(self, n: int, m: int, seed: int) -> FloatArray:
+        """An allowed random embedding (float64) that depends on nothing but its arguments."""
+
+    @abstractmethod
+    def project(self, Y: FloatArray) -> FloatArray:
+        """The allowed embedding nearest to Y, as a new array."""
+
+    @abstractmethod
+    def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
+        """The direction nearest to G in which an allowed Y stays allowed to first order, as a new array."""
+
+
+class _Threaded(Constraint):
+    """A constraint whose projections are work for several threads; the results have the same bytes for any number."""
+
+    n_threads = 1  # of the problem it is used in
+
+    def with_threads(self, n_threads: int) -> Self:
+        other = copy.copy(self)
+        object.__setattr__(other, "n_threads", n_threads)
+        return other
+
+
+@dataclass(frozen=True)
+class Centered(_Threaded):
+    """Yᵀ1 = 0: only takes away the freedom to shift the whole embedding.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.Centered().project([[0.0, 1.0], [2.0, 3.0]])
+    array([[-1., -1.],
+           [ 1.,  1.]])
+    """
+
+    def initialize(self, n: int, m: int, seed: int) -> FloatArray:
+        return self.project(_random_normal(n, m, seed))
+
+    def project(self, Y: FloatArray) -> FloatArray:
+        Z = np.ascontiguousarray(Y)
+        mean = _core.column_sums(Z, self.n_threads) / len(Z)
+        return np.asarray(_core.subtract_row(Z, mean, self.n_threads))
+
+    def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
+        return self.project(G)
+
+
+@dataclass(frozen=True)
+class Standardized(_Threaded):
+    """(1/n) YᵀY = I and Yᵀ1 = 0: uncorrelated coordinates of unit variance, which forces the points to spread out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import winkel as wk
+    >>> Y = wk.Standardized().initialize(100, 2, seed=0)
+    >>> np.allclose(Y.T @ Y / 100, np.eye(2))
+    True
+    """
+
+    def check(self, n: int, m: int) -> None:
+        if n <= m:
+            raise InvalidParameterError(
+                f"A standardized embedding in {m} dimensions needs more than {m} items; got {n}. "
+                "Use fewer components or Centered()."
+            )
+
+    def initialize(self, n: int, m: int, seed: int) -> FloatArray:
+        return self.project(_random_normal(n, m, seed))
+
+    def project(self, Y: FloatArray) -> FloatArray:
+        """√n UVᵀ for the centred Y = UΣVᵀ (equation 6.5), by the eigenvectors of the m × m matrix YᵀY.
+
+        A Y without full rank has many nearest points; a small fixed displacement then chooses one of them.
+        """
+        Z = np.ascontiguousarray(Y)
+        n, m = Z.shape
+        values, vectors, mean = self._spectrum(Z)
+        if not values[0] > 1e-10 * values[-1]:
+            scale = 1e-3 * np.sqrt(values[-1] / n) if values[-1] > 0 else 1.0
+            Z = Z + (scale * _random_normal(n, m, 0)).astype(Z.dtype)
+            values, vectors, mean = self._spectrum(Z)
+        root = (vectors * np.sqrt(n / values)) @ vectors.T
+        return np.asarray(_core.multiply(Z, mean, np.ascontiguousarray(root), self.n_threads))
+
+    def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
+        """G less its mean and Y·sym(YᵀG)/n.
+
+        Equation 5.10 has GᵀY for the symmetric part; both agree for gradients of pairwise distortions,
+        where YᵀG is symmetric, and this form is the nearest tangent for any G.
+        """
+        G, Y = np.ascontiguousarray(G), np.ascontiguousarray(Y)
+        mean = _core.column_sums(G, self.n_threads) / len(G)
+        # Y is centred, so that its product with G is that with G less its mean.
+        cross = _core.gram(Y, G, self.n_threads) / len(Y)
+        symmetric = np.ascontiguousarray(0.5 * (cross + cross.T))
+        return np.asarray(_core.subtract_product(G, mean, Y, symmetric, self.n_threads))
+
+    def _spectrum(self, Z: FloatArray) -> tuple[NDArray[np.float64], ...]:
+        """Eigenvalues (ascending) and eigenvectors of the centred ZᵀZ, and the mean of the rows."""
+        mean = np.asarray(_core.column_sums(Z, self.n_threads)) / len(Z)
+        gram = _core.gram(Z, Z, self.n_threads) - len(Z) * np.outer(mean, mean)
+        if len(gram) < _BLAS_FROM:
+            values, vectors = np.linalg.eigh(gram)
+        else:
+            with threadpool_limits(1, user_api="blas"):
+                values, vectors = np.linalg.eigh(gram)
+        return values, vectors, mean
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Anchored(Constraint):
+    """yᵢ = its position for each anchored item i; the other items are free.
+
+    Parameters
+    ----------
+    indices : array of int, shape (k,)
+        The anchored items.
+    values : array of shape (k, n_components)
+        Their positions.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> path = wk.Problem(
+    ...     [[0, 1], [1, 2]], wk.penalties.Quadratic(), n_components=1, constraint=wk.Anchored([0, 2], [[0.0], [4.0]])
+    ... )
+    >>> path.solve().Y.ravel()
+    array([0., 2., 4.])
+    """
+
+    indices: Any
+    values: Any
+
+    def __post_init__(self) -> None:
+        indices, values = as_placed_items("Anchored", self.indices, self.values)
+        object.__setattr__(self, "indices", indices)
+        object.__setattr__(self, "values", values)
+
+    def check(self, n: int, m: int) -> None:
+        check_placed_items("Anchored", self.indices, self.values, n, m)
+
+    def initialize(self, n: int, m: int, seed: int) -> FloatArray:
+        # Free items start around the anchors, on their scale, so that neither set is out of reach of the other.
+        Y = _random_normal(n, m, seed)
+        spread = float(self.values.std()) if len(self.values) > 1 else 1.0
+        Y = self.values.mean(axis=0) + (spread if spread > 0 else 1.0) * Y
+        return self.project(Y)
+
+    def project(self, Y: FloatArray) -> FloatArray:
+        out = np.array(Y)
+        out[self.indices] = self.values
+        return out
+
+    def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
+        out = np.array(G)
+        out[self.indices] = 0
+        return out
+
+    def __repr__(self) -> str:
+        return f"Anchored({len(self.indices)} items)"
+
+
+def as_constraint(constraint: object) -> Constraint:
+    """The constraint that `constraint` is or names; Centered() for None."""
+    if constraint is None:
+        return Centered()
+    if isinstance(constraint, str):
+        known = {
+            name: cls for name, cls in registered("constraints").items() if not needs_arguments(cls)
+        }  # a name says no more
+        made: Constraint = class_named("constraint", constraint, known, "a winkel.Constraint")()
+        return made
+    return instance(
+        "constraint",
+        constraint,
+        Constraint,  # type: ignore[type-abstract]
+        "Centered(), Standardized(), Anchored(indices, values) or an object of a subclass of winkel.Constraint",
+    )
+
+
+def as_placed_items(what: str, indices: ArrayLike, values: ArrayLike) -> tuple[IntArray, FloatArray]:
+    """Items and their positions as read-only arrays, checked against each other."""
+    items, positions = np.array(indices), np.array(values, dtype=np.float64)
+    if items.ndim != 1 or not np.issubdtype(items.dtype, np.integer) or not len(items):
+        raise InvalidParameterError(
+            f"{what} needs a vector of item numbers, at least one; got an array of {items.dtype}, shape {items.shape}."
+        )
+    if positions.ndim != 2 or len(positions) != len(items) or not np.isfinite(positions).all():
+        raise InvalidParameterError(
+            f"{what} needs one finite position a named item, an array of shape ({len(items)}, n_components); "
+            f"got shape {positions.shape}{'' if np.isfinite(positions).all() else ' with values that are not finite'}."
+        )
+    if len(np.unique(items)) != len(items):
+        raise InvalidParameterError(f"{what} names an item more than once; give each item one position.")
+    items = items.astype(np.int64)
+    items.flags.writeable = positions.flags.writeable = False
+    return items, positions
+
+
+def check_placed_items(what: str, items: IntArray, positions: FloatArray, n: int, m: int) -> None:
+    """Raise when the items or positions do not fit n items in m dimensions."""
+    if items.min() < 0 or items.max() >= n:
+        raise InvalidParameterError(
+            f"{what} names items from {items.min()} to {items.max()}; the problem has items 0 to {n - 1}."
+        )
+    if positions.shape[1] != m:
+        raise InvalidParameterError(
+            f"{what} gives positions in {positions.shape[1]} dimensions; the problem has n_components={m}."
+        )
+
+
+def _random_normal(n: int, m: int, seed: int) -> FloatArray:
+    """Standard normal positions, a pure function of its arguments."""
+    return Stream.named(seed, "constraint").normal((n, m))
