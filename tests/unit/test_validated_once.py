@@ -1,0 +1,83 @@
+"""A call looks at the values of each of its inputs once: a Table travels inward, and nothing asks again.
+
+A scan is a call of `dense_matrix` or `sparse_matrix`, the only functions that look whether every value can be used. Inputs are
+told apart by their shapes, so a part of the data that is validated anew, or a map that is validated twice, shows as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import winkel as wk
+from winkel.data import table as table_module
+
+from ..estimators import make, rows
+
+X, NEW = rows(60, 5), rows(9, 5, seed=1)
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning"),
+    pytest.mark.filterwarnings("ignore::winkel.errors.DataWarning"),
+]
+each = pytest.mark.parametrize("name", ["KDS", "KDSClustering", "LVM", "MDE"])
+
+
+@pytest.fixture
+def scans(monkeypatch):
+    """How often a matrix of each shape was looked at since the test began."""
+    found: Counter[tuple[int, ...]] = Counter()
+    for function in ("dense_matrix", "sparse_matrix"):
+        real = getattr(table_module, function)
+
+        def counted(values, *args, real=real):
+            found[values.shape] += 1
+            return real(values, *args)
+
+        monkeypatch.setattr(table_module, function, counted)
+    return found
+
+
+def test_a_table_is_not_looked_at_again(scans):
+    table = wk.data.as_table(X)
+    assert scans == {X.shape: 1}
+    wk.data.as_table(table)
+    wk.data.as_matrix(table.rows(slice(0, 20)))
+    assert scans == {X.shape: 1}
+    wk.data.as_table(wk.data.Table(X))  # made by hand: nobody has looked at it
+    assert scans == {X.shape: 2}
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+def test_neighbours(scans, kind):
+    wk.graph.knn(kind(X), 4)
+    assert scans == {X.shape: 1}
+    wk.graph.knn_query(NEW, kind(X), 4)
+    assert scans == {X.shape: 2, NEW.shape: 1}
+
+
+def test_precomputed_distances(scans):
+    D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    wk.graph.knn(D, 4, metric="precomputed")
+    assert scans == {D.shape: 1}
+
+
+@each
+def test_estimators(scans, name):
+    model = make(name).fit(X)
+    assert scans == {X.shape: 1}
+    model.transform(NEW)
+    assert scans == {X.shape: 1, NEW.shape: 1}
+    make(name).fit_transform(X)
+    assert scans == {X.shape: 2, NEW.shape: 1}
+
+
+@each
+def test_estimators_take_a_table_for_nothing(scans, name):
+    table, new = wk.data.as_table(X), wk.data.as_table(NEW)
+    scans.clear()
+    make(name).fit(table).transform(new)
+    assert scans == {}
