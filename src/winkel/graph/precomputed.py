@@ -128,13 +128,6 @@ def distances_by_function(items: Any, metric: Callable[[Any, Any], float], run: 
     return D
 
 
-def function_distances(
-    items: Any, metric: Callable[[Any, Any], float], limit: int | None, show: Any
-) -> FloatArray:
-    """TODO: callers move to distances_by_function."""
-    return distances_by_function(items, metric, Run(max_memory=limit))
-
-
 def _sequence(items: Any) -> Any:
     """Items that can be counted and taken by number, at least two."""
     if hasattr(items, "iloc"):

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..checks import integer
-from ..random import Stream
 from ..run import Run
 from ..typing import FloatArray
 from .edges import read_only
@@ -99,14 +98,14 @@ def robust_neighbors(graph: Graph, n_steps: int, run: Run) -> Graph:
     return Graph.from_knn(indices, distances, replace(graph.origin, note=note))
 
 
-def neighbor_groups(graph: Graph, seed: int) -> NDArray[np.int32]:
+def neighbor_groups(graph: Graph, run: Run) -> NDArray[np.int32]:
     """The group of each node, numbered from 0: a leader and those of its neighbours that are tied to it most strongly.
 
     Leaders, taken in random order, are a maximal independent set: no two are neighbours, and every other node is the
     neighbour of one. Ties between leaders go to the one of smaller number.
     """
     matrix = graph.adjacency
-    order = Stream.named(seed, "leaders").permutation(graph.n).astype(np.int32)
+    order = run.stream("leaders").permutation(graph.n).astype(np.int32)
     return np.asarray(
         _core.neighbor_groups(matrix.indptr, matrix.indices, matrix.data.astype(np.float64), order)
     )

@@ -14,7 +14,7 @@ from ...data import Table, as_table
 from ...embedding import Embedding
 from ...errors import DataWarning, InvalidInputError
 from ...graph import Graph, neighbor_graph, spectral_embedding
-from ...graph.precomputed import function_distances
+from ...graph.precomputed import distances_by_function
 from ...run import Run
 from ...solvers import iterate
 from ...solvers.em import EM
@@ -99,7 +99,7 @@ def _comparable(data: Any, metric: Metric, run: Run) -> tuple[Any, Metric]:
         return data, metric
     if callable(metric):
         # All distances once: landmarks need more of them than the neighbour lists hold.
-        distances = function_distances(data, metric, run.max_memory, run.quiet().progress)
+        distances = distances_by_function(data, metric, run.quiet())
         return as_table(distances, name="the matrix of distances"), "precomputed"
     if metric == "precomputed" and not isinstance(data, tuple) and not issparse(data):
         return as_table(data, name="the matrix of distances", allow_sparse=False), metric

@@ -154,7 +154,7 @@ def grouped_start(problem: Problem, graph: Graph, run: Run) -> FloatArray:
     """
     pulls = problem.distortion
     assert isinstance(pulls, penalties.PushAndPull)
-    groups = neighbor_groups(graph, run.seed)
+    groups = neighbor_groups(graph, run)
     coarse = graph_of_groups(graph, groups, pulls.weights)
     spread = run.stream("around").normal((graph.n, problem.n_components))
     if coarse.n_edges == 0:  # every component is a group
