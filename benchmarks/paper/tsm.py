@@ -24,11 +24,13 @@ from winkel.errors import DataWarning
 from winkel.measures.analogies import complete_analogies
 from winkel.measures.angles import angular_deviation, distance_jaccard, jaccard, norm_error
 from winkel.methods.tsm import isomap_map, similarity_graph, svd_map
+from winkel.methods.tsm.factors import Factors
 from winkel.methods.tsm.fit import svd_start
+from winkel.methods.tsm.matching import Matching
 from winkel.methods.tsm.quasi_newton import QuasiNewton
 from winkel.methods.tsm.similarity import Similarities, similarities
-from winkel.methods.tsm.updates import Factors, Matching
-from winkel.solvers import run
+from winkel.run import Run
+from winkel.solvers import iterate
 from winkel.view.tsm import plot_angles, plot_by_dimension
 
 THRESHOLDS = {"mnist": 0.75}  # the paper's; others come from the histogram of angles
@@ -233,14 +235,14 @@ def speed(args: argparse.Namespace) -> None:
     tau = threshold_of(args, X)
     tau = wk.TSM(random_state=0).angle_histogram(X).threshold if tau == "auto" else float(tau)
     begin = time.process_time()
-    S, rows = similarities(X, tau, n_jobs=args.jobs)
+    S, rows = similarities(X, tau, Run(n_jobs=args.jobs))
     print(
         f"{args.data}: {len(X)} rows, {S.n_virtual} virtual, {S.density:.2%} similar; join {time.process_time() - begin:.1f} s"
     )
     for d in args.dimensions:
-        start, problem = svd_start(rows, d, tau), Matching(S, args.jobs)
+        start, problem = svd_start(rows, d, tau), Matching(S, Run(n_jobs=args.jobs))
         begin, wall = time.process_time(), time.perf_counter()
-        found = run(QuasiNewton(), problem, start, max_iter=args.updates)
+        found = iterate(QuasiNewton(), problem, start, max_iter=args.updates)
         each, wall = (time.process_time() - begin) / args.updates, (time.perf_counter() - wall) / args.updates
         print(
             f"  d={d}: winkel, {args.updates} passes: objective {found.state.objective:.5g}; {each:.3f} s of processor time a "

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from winkel.errors import DataWarning
-from winkel.methods.tsm.dense import DenseMatching
+from winkel.methods.tsm.factors import Factors
+from winkel.methods.tsm.matching import DenseMatching, Matching
 from winkel.methods.tsm.similarity import similarities
-from winkel.methods.tsm.updates import Factors, Matching
+from winkel.run import Run
 
 
 @settings(max_examples=40)
@@ -27,14 +28,14 @@ def test_products_with_z(n, m, d, tau, jobs, seed):
     rng = np.random.Generator(np.random.Philox(key=seed))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        S, rows = similarities(rng.normal(size=(n, m)), tau, n_jobs=jobs)
+        S, rows = similarities(rng.normal(size=(n, m)), tau, Run(n_jobs=jobs))
     r = np.linalg.norm(rows, axis=1)
     exact = np.maximum(0, rows @ rows.T - tau * np.outer(r, r))
     assert abs(S.dense() - exact).max() <= 2e-6 * r.max() ** 2
     basis, values = rng.normal(size=(S.n, d)), rng.normal(size=d)
-    Z, delta = DenseMatching(S.dense(), S.total).match((basis * values) @ basis.T)
+    Z, delta = DenseMatching(S.dense(), S.total, tau).match((basis * values) @ basis.T)
     V = rng.normal(size=(S.n, d))
-    found = Matching(S, jobs).product(Factors(basis, values), V)
+    found = Matching(S, Run(n_jobs=jobs)).product(Factors(basis, values), V)
     size = np.abs(Z).max() * np.abs(V).sum(axis=0).max()
     assert np.abs(found.ZV - Z @ V).max() <= 1e-5 * size
     assert abs(found.delta - delta) <= 1e-5 * np.abs(Z).max()

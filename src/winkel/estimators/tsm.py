@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..checks import choice, integer, number, optional, positive
-from ..data import as_matrix
+from ..data import Table, as_table
 from ..graph import Graph
-from ..methods.tsm import AngleHistogram, similarity_graph
-from ..methods.tsm.fit import PLACEMENTS, SOLVERS, Settings, embed, histogram, place_rows
-from ..resources import resolve_seed
+from ..methods.tsm import AngleHistogram, angle_histogram, similarity_graph
+from ..methods.tsm.fit import SOLVERS, Settings, fit
+from ..methods.tsm.place import PLACEMENTS, FittedRows, place
+from ..run import Run
 from ..typing import FloatArray, IntArray, RandomState
 from .base import Embedder
 from .registry import estimator
@@ -52,7 +55,7 @@ class TSM(Embedder):
         "quasi_newton" is L-BFGS on matrices of rank d; "factors" makes the paper's alternating updates without an n × n
         matrix; "dense" is the paper's equations on n × n matrices, a reference for small data.
     placement : {"local", "relu"}, default="local"
-        How `transform` places new rows: as a weighted sum of near rows, or so that similarities with fitted rows come
+        How `transform` places new rows: as a weighted sum of rows nearby, or so that similarities with fitted rows come
         out as they are in the data.
     regularization : float, default=1e-4
         Regularization of the locally linear weights.
@@ -94,23 +97,28 @@ class TSM(Embedder):
     def fit(self, X: Any, y: Any = None) -> TSM:
         """Find the map of the rows of X; y is ignored."""
         settings = self._settings()
+        choice("placement", self.placement, PLACEMENTS)
         table = self._read(X, allow_sparse=False)
         with self._working(table) as run:
-            self.result_ = embed(table.values, settings, run)
+            self.result_ = fit(table, settings, run)
             self._rows = table.values
         return self
 
     def transform(self, X: Any) -> FloatArray:
         """Positions of new rows among the fitted ones, which stay where they are."""
-        rows = self._read_new(X, allow_sparse=False).values
-        return place_rows(
-            rows, self._rows, self.embedding_, self._settings(), self.threshold_, self._placing_run()
+        rows = self._read_new(X, allow_sparse=False)
+        fitted = FittedRows(
+            self._rows,
+            self.embedding_,
+            self.threshold_,
+            positive("regularization", self.regularization),
+            choice("placement", self.placement, PLACEMENTS),
         )
+        return place(rows.values, fitted, self._placing_run())
 
     def angle_histogram(self, X: Any) -> AngleHistogram:
         """The histogram of angles in X by which threshold="auto" chooses (fig 2 of the paper)."""
-        rows = as_matrix(X, allow_sparse=False)
-        return histogram(rows, self.sparsity, resolve_seed(self.random_state))
+        return angle_histogram(X, sparsity=self.sparsity, random_state=self.random_state)
 
     @staticmethod
     def choose(
@@ -124,7 +132,14 @@ class TSM(Embedder):
         n_jobs: int | None = None,
     ) -> TradeOff:
         """A small table of what each dimension and threshold keeps, measured on `n_rows` rows drawn at random."""
-        return trade_off(TSM, X, n_components, sparsity, n_rows, max_iter, random_state, n_jobs)
+        table, run = as_table(X, allow_sparse=False), Run.of(random_state=random_state, n_jobs=n_jobs)
+        order = run.stream("choice").permutation(len(table.values))
+        rows = table.rows(np.sort(order[: integer("n_rows", n_rows, 2)]))
+
+        def make(d: int, share: float) -> TSM:
+            return TSM(d, sparsity=share, max_iter=max_iter, random_state=run.seed, n_jobs=n_jobs)
+
+        return trade_off(make, rows, n_components, sparsity, n_jobs)
 
     @property
     def threshold_(self) -> float:
@@ -159,9 +174,9 @@ class TSM(Embedder):
     @property
     def graph_(self) -> Graph:
         """The pairs of similar rows, with the distances between them in unit norm; found anew each time."""
-        return similarity_graph(
-            self._rows, self._result.settings["threshold"], n_jobs=self.n_jobs, max_memory=self.max_memory
-        )
+        threshold = self.threshold_
+        rows = Table(self._rows, validated=True)
+        return similarity_graph(rows, threshold, n_jobs=self.n_jobs, max_memory=self.max_memory)
 
     def _settings(self) -> Settings:
         """The parameters, checked."""
@@ -177,6 +192,5 @@ class TSM(Embedder):
             max_iter=integer("max_iter", self.max_iter, 0),
             tol=number("tol", self.tol, 0.0),
             solver=choice("solver", self.solver, SOLVERS),
-            placement=choice("placement", self.placement, PLACEMENTS),
             regularization=positive("regularization", self.regularization),
         )

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ..data import as_matrix
+from ..data import Table
 from ..errors import DataWarning, InvalidParameterError
 from ..measures.angles import angular_deviation, jaccard, norm_error
-from ..random import Stream
-from ..resources import resolve_seed
-from ..typing import RandomState
 
 
 @dataclass(frozen=True)
@@ -62,30 +57,24 @@ class TradeOff:
 
 
 def trade_off(
-    make: Any,
-    X: Any,
+    make: Callable[[int, float], Any],
+    table: Table,
     n_components: Sequence[int],
     sparsity: Sequence[float],
-    n_rows: int,
-    max_iter: int,
-    random_state: RandomState,
     n_jobs: int | None,
 ) -> TradeOff:
-    """The TradeOff over all pairs of dimension and sparsity, each fitted by `make(n_components, ...)`."""
+    """The TradeOff over all pairs of dimension and sparsity, each fitted to `table` by `make(n_components, sparsity)`."""
     if not list(n_components) or not list(sparsity):
         raise InvalidParameterError(
             "n_components and sparsity must name at least one value each to choose from."
         )
-    values, seed = as_matrix(X, allow_sparse=False), resolve_seed(random_state)
-    rows = np.sort(Stream.named(seed, "choice").permutation(len(values))[:n_rows])
-    some = values[rows]
     found = []
     for share in sparsity:
         for d in n_components:
-            model = make(d, sparsity=share, max_iter=max_iter, random_state=seed, n_jobs=n_jobs)
+            model = make(d, share)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)  # what they say is in the table
-                Y = model.fit_transform(some)
+                Y = model.fit_transform(table)
             tau = model.threshold_
             found.append(
                 Choice(
@@ -93,10 +82,10 @@ def trade_off(
                     float(share),
                     tau,
                     1.0 - float(model.result_.settings["sparsity"]),
-                    len(model.isolated_) / len(some),
-                    angular_deviation(some, Y, threshold=tau, n_jobs=n_jobs).value,
-                    jaccard(some, Y, threshold=tau, n_jobs=n_jobs).value,
-                    norm_error(some, Y).value,
+                    len(model.isolated_) / len(Y),
+                    angular_deviation(table, Y, threshold=tau, n_jobs=n_jobs).value,
+                    jaccard(table, Y, threshold=tau, n_jobs=n_jobs).value,
+                    norm_error(table, Y).value,
                 )
             )
     return TradeOff(tuple(found))

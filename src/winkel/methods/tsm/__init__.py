@@ -1,9 +1,9 @@
 """Thresholded similarity matching (Saul 2023): maps that keep norms and small angles.
 
-    X ── similarity ──> S sparse ── quasi_newton (or updates, dense) ──> L of rank d ── gram ──> Y
-                                                                                         │
-                        weights ── extension (landmarks to all rows) <───────────────────┤
-                                └─ placement (new rows) <────────────────────────────────┘
+    X ── similarity ──> S sparse ── quasi_newton, or updates in matching ──> L of rank d ── factors ──> Y
+                                                                                               │
+                        extension (landmarks to all rows) <────────────────────────────────────┤
+                        place (new rows) <─────────────────────────────────────────────────────┘
 
 `fit` puts the steps together; `baselines` holds what the paper compares with. No step but the dense reference holds an
 n × n matrix.

@@ -5,62 +5,106 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...checks import integer, number
 from ...data import as_matrix
-from ...errors import InvalidParameterError
 from ...graph import Graph
-from ...resources import parse_memory, resolve_n_jobs
+from ...run import Run
 from ...typing import FloatArray
 from ..quadratic import isomap
+from .factors import Matrix
 from .similarity import row_norms, similar_pairs
-
-Matrix = NDArray[np.float64]
 
 _BLOCK = 8192  # rows multiplied at a time
 _SMALL = 3000  # of the smaller side; beyond it a few singular vectors are found by iteration
 
 
 def svd_map(X: Any, n_components: int) -> FloatArray:
-    """Rows projected on their leading singular vectors, without centring (eq 10); further columns are zero."""
-    values = as_matrix(X, allow_sparse=False)
-    n, m = values.shape
-    d = min(int(n_components), n, m)
-    if d < 1:
-        raise InvalidParameterError(f"n_components must be a positive integer; got {n_components!r}.")
+    """Rows projected on their leading singular vectors, without centring (eq 10).
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n_samples, n_features)
+        Dense rows.
+    n_components : int
+        Dimension of the map; columns beyond the rank are zero.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_components)
+        The projections, in the precision of X.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.methods.tsm import svd_map
+    >>> svd_map(wk.datasets.load_digits().X, 8).shape
+    (1797, 8)
+    """
+    return svd_projections(as_matrix(X, allow_sparse=False), integer("n_components", n_components, 1))
+
+
+def svd_projections(X: FloatArray, n_components: int) -> FloatArray:
+    """`svd_map` of validated rows."""
+    n, m = X.shape
+    d = min(n_components, n, m)
     with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
         if min(n, m) > _SMALL and d < min(n, m) // 4:
             from scipy.sparse.linalg import svds
 
-            _, _, axes = svds(values.astype(np.float64), k=d, v0=np.ones(min(n, m)))
+            _, _, axes = svds(X.astype(np.float64), k=d, v0=np.ones(min(n, m)))
             axes = axes[::-1]
         elif m <= n:
-            axes = np.linalg.eigh(_gram(values))[1][:, ::-1].T[:d]
+            axes = np.linalg.eigh(_gram(X))[1][:, ::-1].T[:d]
         else:
-            square, sides = np.linalg.eigh(values.astype(np.float64) @ values.T.astype(np.float64))
+            square, sides = np.linalg.eigh(X.astype(np.float64) @ X.T.astype(np.float64))
             Y = sides[:, ::-1][:, :d] * np.sqrt(np.maximum(square[::-1][:d], 0.0))
-            return np.pad(Y, ((0, 0), (0, int(n_components) - d))).astype(values.dtype)
-        Y = np.concatenate([values[i : i + _BLOCK].astype(np.float64) @ axes.T for i in range(0, n, _BLOCK)])
-    return np.pad(Y, ((0, 0), (0, int(n_components) - d))).astype(values.dtype)
+            return np.pad(Y, ((0, 0), (0, n_components - d))).astype(X.dtype)
+        Y = np.concatenate([X[i : i + _BLOCK].astype(np.float64) @ axes.T for i in range(0, n, _BLOCK)])
+    return np.pad(Y, ((0, 0), (0, n_components - d))).astype(X.dtype)
 
 
 def _gram(X: FloatArray) -> Matrix:
     total = np.zeros((X.shape[1], X.shape[1]))
     for start in range(0, len(X), _BLOCK):
-        some = X[start : start + _BLOCK].astype(np.float64)
-        total += some.T @ some
+        block = X[start : start + _BLOCK].astype(np.float64)
+        total += block.T @ block
     return total
 
 
 def similarity_graph(
     X: Any, threshold: float, *, n_jobs: int | None = None, max_memory: int | float | str | None = None
 ) -> Graph:
-    """The Graph of pairs of rows with a cosine above `threshold`, with the distances between them in unit norm."""
+    """The Graph of pairs of rows with a cosine above a threshold.
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n_samples, n_features)
+        Dense rows.
+    threshold : float
+        The cosine above which rows are similar.
+    n_jobs : int or None, default=None
+        Number of threads; None or -1 uses every core this process may use.
+    max_memory : int, str or None, default=None
+        Most memory for the pairs, in bytes or as text such as "4GB".
+
+    Returns
+    -------
+    Graph
+        Its distances are those between rows in unit norm.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.methods.tsm import similarity_graph
+    >>> similarity_graph([[1.0, 0.0], [2.0, 0.1], [0.0, 1.0]], 0.9).n_edges
+    1
+    """
     values = as_matrix(X, allow_sparse=False)
-    i, j, cosine = similar_pairs(
-        values, row_norms(values), threshold, n_jobs=resolve_n_jobs(n_jobs), limit=parse_memory(max_memory)
-    )
+    number("threshold", threshold, -1.0, 1.0)
+    run = Run.of(random_state=0, n_jobs=n_jobs, max_memory=max_memory)
+    i, j, cosine = similar_pairs(values, row_norms(values), threshold, run)
     distance = np.sqrt(np.maximum(0.0, 2.0 - 2.0 * cosine.astype(np.float64)))
     return Graph.from_edges(np.column_stack([i, j]), n=len(values), distances=distance)
 
@@ -73,9 +117,33 @@ def isomap_map(
     n_jobs: int | None = None,
     max_memory: int | float | str | None = None,
 ) -> Matrix:
-    """Isomap on the pairs with a cosine above `threshold`, by the distances of rows in unit norm (appendix B).
+    """Isomap on the pairs with a cosine above a threshold, by the distances of rows in unit norm (appendix B).
 
-    The graph of those pairs must be connected, and all path lengths (n × n) are held.
+    Parameters
+    ----------
+    X : array or data frame of shape (n_samples, n_features)
+        Dense rows; the graph of their similar pairs must be connected.
+    n_components : int
+        Dimension of the map.
+    threshold : float
+        The cosine above which rows are similar.
+    n_jobs : int or None, default=None
+        Number of threads; None or -1 uses every core this process may use.
+    max_memory : int, str or None, default=None
+        Most memory to use, in bytes or as text such as "4GB"; all path lengths (n × n) are held.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_components)
+        The map.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from winkel.methods.tsm import isomap_map
+    >>> angle = np.linspace(0, 1, 20)
+    >>> isomap_map(np.column_stack([np.cos(angle), np.sin(angle)]), 1, 0.99).shape
+    (20, 1)
     """
     graph = similarity_graph(X, threshold, n_jobs=n_jobs, max_memory=max_memory)
     return isomap(graph, n_components, n_jobs=n_jobs, max_memory=max_memory).to_textbook()

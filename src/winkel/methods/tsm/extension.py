@@ -1,34 +1,42 @@
 """Locally linear extension: a map of landmarks carried over to all rows (Saul 2023, section 3 and appendix C).
 
-Every row is written as a sum of near rows (`weights`), and the map is asked to have the same sums: with W the sparse
-matrix of weights, minimise ‖(I − W) Y‖² over the rows that are not landmarks. The normal equations (eq 27) are solved
-for all coordinates side by side by conjugate gradients, preconditioned by the diagonal.
+Every row is written as a sum of near rows (eq 14),
+
+    min over w of ‖x − Σ_j w_j x_j‖² + ε Σ_j ‖x_j‖² w_j²
+
+where near means by angle, and the weights need not sum to one: so the origin keeps its meaning, and twice a row has twice
+its weights. The map is asked to have the same sums: with W the sparse matrix of weights, minimise ‖(I − W) Y‖² over the
+rows that are not landmarks. The normal equations (eq 27) are solved for all coordinates side by side by conjugate
+gradients, preconditioned by the diagonal.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ... import _core
-from ...data import as_matrix
-from ...errors import InvalidInputError, InvalidParameterError
-from ...graph import knn, knn_query
-from ...resources import resolve_n_jobs, resolve_seed
+from ...checks import integer, positive
+from ...data import Table, as_matrix
+from ...errors import InvalidInputError
+from ...graph import nearest_rows, neighbor_graph
 from ...run import Run
 from ...solvers import iterate
+from ...solvers.base import Status
 from ...solvers.linear import ConjugateGradients
 from ...typing import FloatArray, IntArray, RandomState
+from .factors import Matrix
 from .similarity import row_norms
-from .weights import as_sparse, combine, local_weights
 
-Matrix = NDArray[np.float64]
-
-REGULARIZATION = 1e-4  # ε of eq 14
 _MAX_SWEEPS = 100
+_SCRATCH = 2**19  # numbers in one block of neighbourhoods
 
 
 def locally_linear_extension(
@@ -37,89 +45,130 @@ def locally_linear_extension(
     Y_landmarks: ArrayLike,
     *,
     n_neighbors: int | None = None,
-    regularization: float = REGULARIZATION,
+    regularization: float = 1e-4,
     tol: float = 1e-6,
     random_state: RandomState = None,
     n_jobs: int | None = None,
+    max_memory: int | float | str | None = None,
     verbose: bool | int = False,
 ) -> FloatArray:
-    """The map of all rows of X, in which `landmarks` (row numbers) have their places `Y_landmarks`.
+    """The map of all rows of X, in which landmarks keep their places (Saul 2023, section 3).
+
+    Every row is written as a weighted sum of rows near to it by angle, and the map is asked to have the same sums. Rows
+    of zeros are placed at the origin.
 
     Parameters
     ----------
-    n_neighbors : near rows, by angle, of which each row is made up; None is four times the dimension of the map.
-    regularization : ε of eq 14, which keeps weights small where near rows are nearly dependent.
-    tol : remainder of the normal equations at which the solver stops, in proportion to their right side.
-    random_state, n_jobs : of the neighbour search, which is approximate for many rows (see `winkel.graph.knn`).
+    X : array or data frame of shape (n_samples, n_features)
+        Dense rows.
+    landmarks : array of int, or of bool of shape (n_samples,)
+        Numbers of the rows that have places, or a mask of them.
+    Y_landmarks : array of shape (n_landmarks, n_components)
+        Their places.
+    n_neighbors : int or None, default=None
+        How many near rows each row is made up of; None is four times the dimension of the map.
+    regularization : float, default=0.0001
+        ε of eq 14, which keeps weights small where near rows are nearly dependent.
+    tol : float, default=1e-06
+        Remainder of the normal equations at which the solver stops, in proportion to their right side.
+    random_state : int, numpy Generator or None, default=None
+        Seed of the neighbour search, which is approximate for many rows (see `winkel.graph.knn`).
+    n_jobs : int or None, default=None
+        Number of threads; None or -1 uses every core this process may use.
+    max_memory : int, str or None, default=None
+        Most memory to use, in bytes or as text such as "4GB".
+    verbose : bool, default=False
+        Whether to show progress.
 
-    Rows of zeros are placed at the origin. The result has the precision of X.
+    Returns
+    -------
+    ndarray of shape (n_samples, n_components)
+        The map, in the precision of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import winkel as wk
+    >>> X = wk.datasets.load_digits().X[:300]
+    >>> landmarks = np.arange(0, 300, 2)
+    >>> places = wk.TSM(8, max_iter=20, random_state=0).fit_transform(X[landmarks])
+    >>> wk.locally_linear_extension(X, landmarks, places, random_state=0).shape
+    (300, 8)
     """
     values = as_matrix(X, allow_sparse=False)
     marks, places = _checked_landmarks(len(values), landmarks, Y_landmarks)
-    _check_positive("regularization", regularization)
-    _check_positive("tol", tol)
-    jobs, seed = resolve_n_jobs(n_jobs), resolve_seed(random_state)
+    positive("regularization", regularization)
+    positive("tol", tol)
+    if n_neighbors is not None:
+        integer("n_neighbors", n_neighbors, 1, also="None")
+    run = Run.of(random_state=random_state, n_jobs=n_jobs, max_memory=max_memory, verbose=verbose)
     nonzero = np.flatnonzero(row_norms(values) > 0)
     at = np.full(len(values), -1)
     at[nonzero] = np.arange(len(nonzero))
-    known = at[marks] >= 0
+    usable = at[marks] >= 0
     Y = np.zeros((len(values), places.shape[1]))
-    if known.any():
-        k = _usable_neighbors(n_neighbors, places.shape[1], len(nonzero))
-        Y[nonzero] = _extend(
-            values[nonzero], at[marks[known]], places[known], k, regularization, tol, seed, jobs, verbose
-        )
+    if usable.any():
+        k = 4 * places.shape[1] if n_neighbors is None else n_neighbors
+        extension = Extension.of(values[nonzero], at[marks[usable]], k, regularization, run)
+        Y[nonzero] = extension.solve(places[usable], tol, run)[0]
     Y[marks] = places
     return Y.astype(values.dtype)
 
 
-def _extend(
-    X: FloatArray,
-    marks: IntArray,
-    places: Matrix,
-    k: int,
-    regularization: float,
-    tol: float,
-    seed: int,
-    jobs: int,
-    verbose: bool | int,
-) -> Matrix:
-    """The map of rows, none of them zero."""
-    if len(marks) == len(X):
-        Y = np.empty((len(X), places.shape[1]))
-        Y[marks] = places
+@dataclass(frozen=True, eq=False)
+class Extension:
+    """Rows, none of them zero, of which `marks` have places; `direct` (free × marks) makes up the others of near marks."""
+
+    X: FloatArray
+    marks: IntArray
+    free: IntArray
+    direct: sp.csr_matrix
+    n_neighbors: int
+    regularization: float
+
+    @classmethod
+    def of(
+        cls, X: FloatArray, marks: IntArray, n_neighbors: int, regularization: float, run: Run
+    ) -> Extension:
+        """The extension from `marks` to all rows, by as many near rows as there are."""
+        k = max(1, min(n_neighbors, len(X) - 1))
+        free = np.setdiff1d(np.arange(len(X)), marks)
+        direct = sp.csr_matrix((0, len(marks)))
+        if len(free):
+            index = _nearest_marks(X, free, marks, k, run)
+            weights = local_weights(X[free], X[marks], index, regularization, run)
+            direct = as_sparse(weights, index, len(marks))
+        return cls(X, marks, free, direct, k, regularization)
+
+    def start(self, places: FloatArray) -> Matrix:
+        """The map in which every free row is made up of near marks alone."""
+        Y = np.empty((len(self.X), places.shape[1]))
+        Y[self.marks] = places
+        Y[self.free] = self.direct @ places.astype(np.float64)
         return Y
-    graph = knn(X, k, metric="cosine", n_jobs=jobs, random_state=seed)
-    near = np.array(graph.knn_indices)  # a copy, since it will be sorted
-    weights = local_weights(X, X, near, regularization, jobs)
-    free = np.setdiff1d(np.arange(len(X)), marks)
-    start = _direct(X, free, marks, places, k, regularization, jobs)
-    system = ExtensionSystem(near, weights, free, start, jobs)
-    watched = Run(seed=seed, n_jobs=jobs, verbose=verbose)
-    found = iterate(ConjugateGradients(tol), system, start, watched, max_iter=_MAX_SWEEPS)
-    return np.asarray(found.state.Y)
 
-
-def _direct(
-    X: FloatArray, free: IntArray, marks: IntArray, places: Matrix, k: int, regularization: float, jobs: int
-) -> Matrix:
-    """A start: every row made up of near landmarks alone."""
-    Y = np.empty((len(X), places.shape[1]))
-    Y[marks] = places
-    near, _ = knn_query(X[free], X[marks], min(k, len(marks)), metric="cosine", n_jobs=jobs)
-    Y[free] = combine(local_weights(X[free], X[marks], near, regularization, jobs), places, near)
-    return Y
+    def solve(self, places: Matrix, tol: float, run: Run) -> tuple[Matrix, Status | None]:
+        """The map in which free rows are made up of all near rows, and how the solver ended, if it was needed."""
+        start = self.start(places)
+        if not len(self.free):
+            return start, None
+        graph = neighbor_graph(_trusted(self.X), self.n_neighbors, run, metric="cosine")
+        index = np.array(graph.knn_indices)  # a copy, since it will be sorted
+        weights = local_weights(self.X, self.X, index, self.regularization, run)
+        system = ExtensionSystem(index, weights, self.free, start, run)
+        found = iterate(ConjugateGradients(tol), system, start, run, max_iter=_MAX_SWEEPS)
+        return np.asarray(found.state.Y), found.status
 
 
 class ExtensionSystem:
     """Aᵀ A Y_f = −Aᵀ B Y_l: (I − W) cut into the columns A of free rows and B of landmarks."""
 
-    def __init__(self, index: IntArray, weights: Matrix, free: IntArray, start: Matrix, n_jobs: int) -> None:
+    def __init__(self, index: IntArray, weights: Matrix, free: IntArray, start: Matrix, run: Run) -> None:
         n = len(index)
         self.free = free
         self.n_pairs = n
         self.start = start
-        self._n_jobs = n_jobs
+        self._n_jobs = run.n_jobs
         W = as_sparse(weights, index, n)
         W.sort_indices()
         self._W, self._Wt = _rows(W), _rows(W.T.tocsr())
@@ -127,9 +176,9 @@ class ExtensionSystem:
         squares.data **= 2
         # Squared norms of the columns of I − W, whose own entries are not on the diagonal of W.
         self._diagonal = 1.0 + np.asarray(squares.sum(axis=0)).ravel()[free]
-        self._known = np.array(start)
-        self._known[free] = 0.0
-        self.right = -self._transposed(self._apply(self._known))[free]
+        self._fixed = np.array(start)
+        self._fixed[free] = 0.0
+        self.right = -self._transposed(self._apply(self._fixed))[free]
 
     @property
     def matrix(self) -> ExtensionSystem:
@@ -137,7 +186,7 @@ class ExtensionSystem:
         return self
 
     def __matmul__(self, free: Matrix) -> Matrix:
-        Y = np.zeros_like(self._known)
+        Y = np.zeros_like(self._fixed)
         Y[self.free] = free
         return self._transposed(self._apply(Y))[self.free]
 
@@ -148,7 +197,7 @@ class ExtensionSystem:
 
     def whole(self, free: FloatArray) -> Matrix:
         """The map with its free rows placed."""
-        Y = np.array(self._known)
+        Y = np.array(self._fixed)
         Y[self.free] = free
         return Y
 
@@ -189,6 +238,19 @@ def _less(W: Rows, Y: Matrix, n_jobs: int) -> Matrix:
     return np.ascontiguousarray(out[:, :d])
 
 
+def _nearest_marks(X: FloatArray, free: IntArray, marks: IntArray, k: int, run: Run) -> IntArray:
+    """The k nearest marks, by angle, of each free row."""
+    if len(marks) == 1:
+        return np.zeros((len(free), 1), dtype=np.int64)
+    found, _ = nearest_rows(_trusted(X[free]), _trusted(X[marks]), min(k, len(marks)), run, metric="cosine")
+    return found
+
+
+def _trusted(rows: FloatArray) -> Table:
+    """Rows of a validated table as a table."""
+    return Table(rows, validated=True)
+
+
 def _checked_landmarks(n: int, landmarks: ArrayLike, Y_landmarks: ArrayLike) -> tuple[IntArray, Matrix]:
     marks = np.asarray(landmarks)
     if marks.dtype == bool and marks.shape == (n,):
@@ -208,14 +270,41 @@ def _checked_landmarks(n: int, landmarks: ArrayLike, Y_landmarks: ArrayLike) -> 
     return marks, places
 
 
-def _check_positive(name: str, value: float) -> None:
-    if isinstance(value, bool) or not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
-        raise InvalidParameterError(f"{name} must be a positive number; got {value!r}.")
+# ------------------------------------------------------------------------------------ locally linear weights
 
 
-def _usable_neighbors(n_neighbors: int | None, d: int, n: int) -> int:
-    if n_neighbors is None:
-        return max(1, min(4 * d, n - 1))
-    if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int | np.integer) or n_neighbors < 1:
-        raise InvalidParameterError(f"n_neighbors must be None or a positive integer; got {n_neighbors!r}.")
-    return min(int(n_neighbors), n - 1)
+def local_weights(
+    rows: FloatArray, fitted: FloatArray, index: IntArray, regularization: float, run: Run
+) -> Matrix:
+    """Weights (n × k) of the fitted rows `index` (n × k), none of them zero, that make up each row.
+
+    Every row is solved by itself, so that its weights do not depend on the others.
+    """
+    n, k = index.shape
+    weights = np.empty((n, k))
+    step = max(1, _SCRATCH // (k * max(int(fitted.shape[1]), k)))
+
+    def solve(start: int) -> None:
+        neighbors = fitted[index[start : start + step]].astype(np.float64)
+        own = rows[start : start + step].astype(np.float64)
+        gram = neighbors @ neighbors.transpose(0, 2, 1)
+        diagonal = np.arange(k)
+        gram[:, diagonal, diagonal] *= 1.0 + regularization
+        right = neighbors @ own[:, :, None]
+        weights[start : start + step] = np.linalg.solve(gram, right)[:, :, 0]
+
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(run.n_jobs) as pool:
+        list(pool.map(solve, range(0, n, step)))
+    return weights
+
+
+def combine(weights: Matrix, Y: FloatArray, index: IntArray) -> Matrix:
+    """Σ_j w_j y_j for each row, by itself."""
+    return np.asarray(as_sparse(weights, index, len(Y)) @ Y.astype(np.float64))
+
+
+def as_sparse(weights: Matrix, index: IntArray, n_fitted: int) -> sp.csr_matrix:
+    """The weights as a matrix with a column for each fitted row."""
+    n, k = index.shape
+    starts = np.arange(0, n * k + 1, k)
+    return sp.csr_matrix((weights.ravel(), index.ravel(), starts), shape=(n, n_fitted))

@@ -6,32 +6,26 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...data import Table
 from ...embedding import Embedding
-from ...random import Stream
 from ...run import Run
 from ...solvers import iterate
-from ...solvers.base import History, Status
+from ...solvers.base import Frames, History, Status
 from ...typing import FloatArray, IntArray
-from .baselines import svd_map
-from .dense import DenseMatching, DenseUpdates
-from .extension import locally_linear_extension
-from .gram import outputs, warn_if_not_a_gram_matrix
-from .placement import FittedRows, own_places, place
+from .baselines import svd_projections
+from .extension import Extension
+from .factors import Factors, Matrix, outputs, warn_if_not_a_gram_matrix
+from .matching import DenseMatching, DenseUpdates, FactorUpdates, Matching
+from .place import own_places
 from .quasi_newton import QuasiNewton
-from .similarity import AngleHistogram, Similarities, angle_histogram, row_norms, similarities
-from .updates import Factors, FactorUpdates, Matching
+from .similarity import Similarities, find_angles, row_norms, similarities
 
-Matrix = NDArray[np.float64]
+SOLVERS = ("quasi_newton", "factors", "dense")
 
 # Of the extension from landmarks: on 10 000 images a hundredth of it changes the mean angular deviation by 0.001°.
 EXTENSION_TOLERANCE = 1e-4
 _MODERATE = (1e-5, 1e5)  # largest entries with which single precision has no trouble
-
-
-SOLVERS = ("quasi_newton", "factors", "dense")
-PLACEMENTS = ("local", "relu")
 
 
 @dataclass(frozen=True)
@@ -46,11 +40,10 @@ class Settings:
     max_iter: int
     tol: float
     solver: str
-    placement: str
     regularization: float
 
 
-def embed(X: FloatArray, settings: Settings, run: Run) -> Embedding:
+def fit(table: Table, settings: Settings, run: Run) -> Embedding:
     """The Embedding of rows. Rows of zeros stand at the origin, equal rows in one place.
 
     Rows with very large or small entries are scaled first, and the objective is that of the scaled rows.
@@ -58,91 +51,76 @@ def embed(X: FloatArray, settings: Settings, run: Run) -> Embedding:
     Its blocks are `eigenvalues` of the Gram matrix, `isolated` rows (similar to no other) and, if there were any,
     `landmarks`.
     """
+    X: FloatArray = table.values
     _check_memory(X, settings, run)
     scale = _scale(X)
-    if scale != 1.0:
-        made = embed(X / X.dtype.type(scale), settings, run)
-        return replace(made, Y=(made.Y * scale).astype(X.dtype))
+    if scale == 1.0:
+        return _fit(X, settings, run)
+    made = _fit(X / X.dtype.type(scale), settings, run)
+    frames = made.frames and Frames(made.frames.iteration, made.frames.Y * np.float32(scale))
+    return replace(made, Y=(made.Y * scale).astype(X.dtype), frames=frames)
+
+
+def _fit(X: FloatArray, settings: Settings, run: Run) -> Embedding:
     nonzero = np.flatnonzero(row_norms(X) > 0)
-    marks = _landmarks(nonzero, settings, run.seed)
+    marks = _landmarks(nonzero, settings, run)
     if len(marks) < 2:
-        return _without_angles(X, settings, run.seed)
+        return _without_angles(X, settings, run)
     tau = settings.threshold
     if tau is None:
-        tau = angle_histogram(X[marks], sparsity=settings.sparsity, seed=run.seed).threshold
-    S, rows = similarities(X[marks], tau, n_jobs=run.n_jobs, limit=run.max_memory)
+        tau = find_angles(X[marks], settings.sparsity, run).threshold
+    S, rows = similarities(X[marks], tau, run)
     found = _solve(S, rows, settings, run)
-    places = np.zeros((len(marks), settings.n_components))
-    places[:, : found.Y.shape[1]] = found.Y[: len(marks)]
-    Y = np.zeros((len(X), settings.n_components))
-    Y[marks] = places
-    if len(marks) < len(nonzero):
-        Y[nonzero] = locally_linear_extension(
-            X[nonzero],
-            np.searchsorted(nonzero, marks),
-            places,
-            regularization=settings.regularization,
-            tol=EXTENSION_TOLERANCE,
-            random_state=run.seed,
-            n_jobs=run.n_jobs,
-            verbose=run.verbose,
-        )
-    Y = Y[own_places(X, X)]
+    whole = _Whole.of(X, nonzero, marks, settings, run)
+    Y, status = whole.map(found.Y, run)
+    Y = Y.astype(X.dtype)
     return Embedding(
-        Y=Y.astype(X.dtype),
+        Y=Y,
         objective=found.objective,
         residual=found.residual,
         history=found.history,
-        status=found.status,
+        status=_joint(found.status, status),
         seed=run.seed,
         settings=_described(settings, tau, S),
         blocks={"eigenvalues": found.eigenvalues, "isolated": marks[S.isolated], "landmarks": marks},
+        frames=found.frames and whole.frames(found.frames.turned_to(found.Y)),
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Found:
+    """The map of the rows of S, virtual ones included, and how it was found."""
+
     Y: Matrix
     eigenvalues: Matrix
     objective: float
     residual: float
     history: History
     status: Status
+    frames: Frames | None
 
 
 def _solve(S: Similarities, rows: FloatArray, settings: Settings, run: Run) -> _Found:
-    """The map of the rows of S."""
     d = min(settings.n_components, S.n)
     stricter = 1 - (1 - S.threshold) / 4 if settings.solver == "quasi_newton" else S.threshold
     start = svd_start(rows, d, stricter)
-    problem = Matching(S, run.n_jobs)
+    problem = Matching(S, run)
+    task: Any = problem
     if settings.solver == "dense":
         solver: Any = DenseUpdates(settings.momentum)
-        task: Any = DenseMatching(S.dense(), S.total)
+        task = DenseMatching(S.dense(), S.total, S.threshold)
     elif settings.solver == "factors":
-        solver, task = FactorUpdates(settings.momentum, settings.tol), problem
+        solver = FactorUpdates(settings.momentum, settings.tol)
     else:
-        solver, task = QuasiNewton(tol=settings.tol), problem
-    result = iterate(solver, task, start, run, max_iter=settings.max_iter)
-    state = result.state
+        solver = QuasiNewton(tol=settings.tol)
+    found = iterate(solver, task, start, run, max_iter=settings.max_iter)
+    state = found.state
     made = outputs(state.Y, state.values, S.threshold)
     warn_if_not_a_gram_matrix(made)
     objective = problem.objective(Factors(state.Y, state.values))
-    return _Found(made.Y, made.eigenvalues, objective, state.residual, result.history, result.status)
-
-
-def place_rows(
-    rows: FloatArray, fitted: FloatArray, Y: FloatArray, settings: Settings, threshold: float, run: Run
-) -> FloatArray:
-    """Places of new rows among fitted ones; a row that equals a fitted one has that row's place."""
-    own = own_places(rows, fitted)
-    placed = np.array(Y[np.maximum(own, 0)])
-    new = np.flatnonzero(own < 0)
-    if len(new):
-        known = row_norms(fitted) > 0
-        among = FittedRows(fitted[known], Y[known], threshold, settings.regularization, run.n_jobs)
-        placed[new] = place(rows[new], among, settings.placement)
-    return placed
+    return _Found(
+        made.Y, made.eigenvalues, objective, state.residual, found.history, found.status, found.frames
+    )
 
 
 def svd_start(X: FloatArray, d: int, threshold: float) -> Matrix:
@@ -151,13 +129,62 @@ def svd_start(X: FloatArray, d: int, threshold: float) -> Matrix:
     With a τ larger than that of the problem fewer dissimilar pairs are positive at the start. Quasi-Newton steps, which are
     longer than alternating updates, then no longer shrink most rows to nothing, as they did for some rows and d = 4.
     """
-    V = svd_map(X, d).astype(np.float64)
+    V = svd_projections(X, d).astype(np.float64)
     return np.column_stack([V, np.sqrt(threshold) * row_norms(V)])
 
 
-def histogram(X: FloatArray, sparsity: float, seed: int) -> AngleHistogram:
-    """The histogram of angles by which "auto" chooses, of rows that are not zero."""
-    return angle_histogram(X[row_norms(X) > 0], sparsity=sparsity, seed=seed)
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """From the places of matched rows to those of all: zeros at the origin, equal rows in one place."""
+
+    marks: IntArray
+    nonzero: IntArray
+    own: IntArray
+    n_components: int
+    extension: Extension | None
+
+    @classmethod
+    def of(cls, X: FloatArray, nonzero: IntArray, marks: IntArray, settings: Settings, run: Run) -> _Whole:
+        extension = None
+        if len(marks) < len(nonzero):
+            at = np.searchsorted(nonzero, marks)
+            extension = Extension.of(X[nonzero], at, 4 * settings.n_components, settings.regularization, run)
+        return cls(marks, nonzero, own_places(X, X), settings.n_components, extension)
+
+    def map(self, found: Matrix, run: Run) -> tuple[Matrix, Status | None]:
+        """The map, and how the solver of the extension ended, if there was one."""
+        places, status = self._padded(found), None
+        if self.extension is not None:
+            inner = replace(run.stage("extension"), callbacks=(), keep_frames=0)
+            places, status = self.extension.solve(places, EXTENSION_TOLERANCE, inner)
+        return self._all(places), status
+
+    def frames(self, found: Frames) -> Frames:
+        """The frames of all rows, those that were not matched made up of near landmarks."""
+        maps = []
+        for frame in found.Y:
+            places = self._padded(frame)
+            maps.append(self._all(places if self.extension is None else self.extension.start(places)))
+        return Frames(found.iteration, np.stack(maps).astype(np.float32))
+
+    def _padded(self, found: FloatArray) -> Matrix:
+        """Places of the matched rows, virtual ones left out, in as many dimensions as were asked for."""
+        places = np.zeros((len(self.marks), self.n_components))
+        places[:, : found.shape[1]] = found[: len(self.marks)]
+        return places
+
+    def _all(self, places: Matrix) -> Matrix:
+        Y = np.zeros((len(self.own), self.n_components))
+        Y[self.nonzero] = places
+        return Y[self.own]
+
+
+def _joint(matching: Status, extension: Status | None) -> Status:
+    """That of the matching, unless only the extension was not finished."""
+    unfinished = ("time_limit", "interrupted", "failed")
+    if extension is None or matching.word in unfinished or extension.word not in unfinished:
+        return matching
+    return Status(extension.word, f"The extension from landmarks was not finished. {extension.sentence}")
 
 
 def _scale(X: FloatArray) -> float:
@@ -168,12 +195,12 @@ def _scale(X: FloatArray) -> float:
     return float(2.0 ** np.round(np.log2(largest)))
 
 
-def _landmarks(nonzero: IntArray, settings: Settings, seed: int) -> IntArray:
+def _landmarks(nonzero: IntArray, settings: Settings, run: Run) -> IntArray:
     """The rows that are matched: all, or so many drawn at random."""
     m = settings.n_landmarks
     if m is None or m >= len(nonzero):
         return nonzero
-    return np.sort(nonzero[Stream.named(seed, "landmarks").permutation(len(nonzero))[:m]])
+    return np.sort(nonzero[run.stream("landmarks").permutation(len(nonzero))[:m]])
 
 
 def _check_memory(X: FloatArray, settings: Settings, run: Run) -> None:
@@ -187,7 +214,7 @@ def _check_memory(X: FloatArray, settings: Settings, run: Run) -> None:
     )
 
 
-def _without_angles(X: FloatArray, settings: Settings, seed: int) -> Embedding:
+def _without_angles(X: FloatArray, settings: Settings, run: Run) -> Embedding:
     """The map of rows of which at most one is not zero: norms are all there is to keep."""
     Y = np.zeros((len(X), settings.n_components))
     Y[:, 0] = row_norms(X)
@@ -200,7 +227,7 @@ def _without_angles(X: FloatArray, settings: Settings, seed: int) -> Embedding:
         residual=0.0,
         history=History({name: np.array(column) for name, column in columns.items()}),
         status=Status("converged", "At most one row is not zero: its norm is all there is to keep."),
-        seed=seed,
+        seed=run.seed,
         settings=_described(settings, tau, None),
         blocks={"eigenvalues": np.zeros(1), "isolated": empty, "landmarks": empty},
     )

@@ -11,14 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ...solvers.base import SolverState, Status
 from ...typing import FloatArray
-from .updates import Factors, Matching, best_of_rank, relative_change, start_factors
+from .factors import Factors, Matrix, best_of_rank, relative_change, start_factors
+from .matching import Matching
 
-Matrix = NDArray[np.float64]
 Tangent = tuple[Matrix, Matrix]
 
 _ENOUGH = 1e-4  # of the fall that the slope promises, to take a step
@@ -52,7 +51,7 @@ class QuasiNewton:
     y_i·y_j − τ‖y_i‖‖y_j‖ of a map has at most one negative eigenvalue, so no L with more is visited.
     """
 
-    memory: int = 5
+    memory_size: int = 5
     tol: float = 0.0
     name = "TSM"
     expects_convergence = False
@@ -106,7 +105,7 @@ class QuasiNewton:
         """Steps and changes of the gradient, as tangent vectors at the new place, the latest last."""
         step = carried(_scaled(state.length, state.direction), old.basis, new.basis)
         change = _sum(gradient, -1.0, carried(state.gradient, old.basis, new.basis))
-        kept = state.pairs[-(self.memory - 1) :] if self.memory > 1 else ()
+        kept = state.pairs[-(self.memory_size - 1) :] if self.memory_size > 1 else ()
         turn = _rotation(old.basis, new.basis)
         turned = [(_turned(s, turn), _turned(y, turn)) for s, y in kept]
         return tuple((s, y) for s, y in (*turned, (step, change)) if inner(s, y) > _CURVED * inner(y, y))

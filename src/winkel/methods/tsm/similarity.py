@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ... import _core
-from ...errors import DataWarning, InvalidParameterError, MemoryLimitError
-from ...graph import knn_query
-from ...random import Stream
+from ...checks import number
+from ...data import Table, as_matrix
+from ...errors import DataWarning, MemoryLimitError
+from ...graph import nearest_rows
 from ...resources import format_memory
-from ...typing import FloatArray
+from ...run import Run
+from ...typing import FloatArray, RandomState
 
 Matrix = NDArray[np.float64]
 Float32 = NDArray[np.float32]
@@ -37,8 +40,28 @@ _STEP = 0.9  # virtual inputs stand this part of the threshold's angle apart
 class AngleHistogram:
     """Angles in degrees between nearest neighbours and between all other pairs (Saul 2023, fig 2).
 
-    `edges` are those of the bins; `nearest` and `others` are densities. `threshold` is the cosine that leaves the share
-    `sparsity` of pairs without similarity, and `kept` the share of nearest neighbours that are still similar.
+    Parameters
+    ----------
+    edges : ndarray of shape (n_bins + 1,)
+        Where bins begin and end, in degrees.
+    nearest : ndarray of shape (n_bins,)
+        Density of the angles between nearest neighbours.
+    others : ndarray of shape (n_bins,)
+        Density of the angles between all other pairs.
+    threshold : float
+        The cosine that leaves the share `sparsity` of pairs without similarity.
+    sparsity : float
+        Share of pairs that are not similar.
+    kept : float
+        Share of nearest neighbours that are still similar.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.methods.tsm import angle_histogram
+    >>> shown = angle_histogram(wk.datasets.load_digits().X, sparsity=0.99)
+    >>> round(shown.threshold, 2), bool(shown.kept > 0.9)
+    (0.93, True)
     """
 
     edges: Matrix
@@ -94,39 +117,60 @@ def directions(X: FloatArray, norms: Matrix) -> Float32:
     return np.ascontiguousarray(X * scale[:, None], dtype=np.float32)
 
 
-def angle_histogram(X: FloatArray, *, sparsity: float = 0.99, seed: int = 0) -> AngleHistogram:
-    """The AngleHistogram of rows; up to 2 000 of them, drawn at random, are compared with all others.
+def angle_histogram(X: Any, *, sparsity: float = 0.99, random_state: RandomState = 0) -> AngleHistogram:
+    """The AngleHistogram of rows, by which `TSM` chooses its threshold.
 
-    Rows of zeros have no angle and must have been left out.
+    Up to 2 000 rows, drawn at random, are compared with all others. Rows of zeros have no angle and are left out.
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n_samples, n_features)
+        Dense rows, not centred.
+    sparsity : float, default=0.99
+        Share of pairs that are not to be similar.
+    random_state : int, numpy Generator or None, default=0
+        Seed of the rows that are drawn.
+
+    Returns
+    -------
+    AngleHistogram
+        Densities of angles, and the threshold.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.methods.tsm import angle_histogram
+    >>> angle_histogram(wk.datasets.load_digits().X[:200]).edges[:3]
+    array([0., 1., 2.])
     """
-    if not 0 < sparsity < 1:
-        raise InvalidParameterError(
-            f"sparsity must be a share of pairs between 0 and 1; got {sparsity!r}. The paper uses 0.99."
-        )
-    n = len(X)
+    rows = as_matrix(X, allow_sparse=False)
+    number("sparsity", sparsity, 0.0, 1.0, low_open=True, high_open=True)
+    return find_angles(rows[row_norms(rows) > 0], sparsity, Run.of(random_state=random_state))
+
+
+def find_angles(X: FloatArray, sparsity: float, run: Run) -> AngleHistogram:
+    """`angle_histogram` of rows, none of them zero, within a run."""
     unit = directions(X, row_norms(X))
-    rows = np.sort(Stream.named(seed, "angles").permutation(n)[:_SAMPLE])
+    rows = np.sort(run.stream("angles").permutation(len(X))[:_SAMPLE])
     counts = np.zeros(_BINS)
     edges = np.linspace(0.0, 180.0, _BINS + 1)
     fine = np.zeros(1 << 16)  # cosines, finely enough for the quantile
     nearest = np.empty(len(rows))
     with threadpool_limits(1, user_api="blas"):
         for start in range(0, len(rows), 64):
-            some = rows[start : start + 64]
-            cosine = np.clip(unit[some] @ unit.T, -1.0, 1.0)
-            cosine[np.arange(len(some)), some] = np.nan
+            part = rows[start : start + 64]
+            cosine = np.clip(unit[part] @ unit.T, -1.0, 1.0)
+            cosine[np.arange(len(part)), part] = np.nan
             others = cosine[~np.isnan(cosine)]
             nearest[start : start + 64] = np.nanmax(cosine, axis=1)
-            fine += np.bincount(
-                ((others + 1.0) * 0.5 * (len(fine) - 1)).astype(np.int64), minlength=len(fine)
-            )
+            bins = ((others + 1.0) * 0.5 * (len(fine) - 1)).astype(np.int64)
+            fine += np.bincount(bins, minlength=len(fine))
             counts += np.histogram(np.degrees(np.arccos(others)), edges)[0]
     threshold = _quantile(fine, sparsity)
-    near = np.histogram(np.degrees(np.arccos(nearest)), edges)[0].astype(np.float64)
-    others = np.maximum(counts - near, 0.0)
-    return AngleHistogram(
-        edges, _density(near), _density(others), threshold, sparsity, float(np.mean(nearest > threshold))
-    )
+    closest = np.histogram(np.degrees(np.arccos(nearest)), edges)[0].astype(np.float64)
+    others = np.maximum(counts - closest, 0.0)
+    kept = float(np.mean(nearest > threshold))
+    return AngleHistogram(edges, _density(closest), _density(others), threshold, sparsity, kept)
 
 
 def _quantile(fine: Matrix, sparsity: float) -> float:
@@ -141,30 +185,25 @@ def _density(counts: Matrix) -> Matrix:
     return counts * (len(counts) / 180.0) / total if total > 0 else counts
 
 
-def similarities(
-    X: FloatArray, threshold: float, *, n_jobs: int = 1, limit: int | None = None
-) -> tuple[Similarities, FloatArray]:
+def similarities(X: FloatArray, threshold: float, run: Run) -> tuple[Similarities, FloatArray]:
     """S of rows, none of them zero, and the rows with virtual inputs below them.
 
     Virtual inputs lead from every isolated row to its nearest one, in steps of less than the threshold's angle (step 1
-    of the algorithm). `limit` caps the bytes of S.
+    of the algorithm). The memory limit of `run` caps the bytes of S.
     """
     n = len(X)
     norms = row_norms(X)
-    pairs = similar_pairs(X, norms, threshold, n_jobs=n_jobs, limit=limit)
+    pairs = similar_pairs(X, norms, threshold, run)
     seen = np.zeros(n, dtype=bool)
     seen[pairs[0]] = seen[pairs[1]] = True
     isolated = np.flatnonzero(~seen)
     if len(isolated) and n > 1:
         _warn_if_many(len(isolated), n, threshold)
-        X = np.concatenate([X, virtual_inputs(X, norms, isolated, threshold, n_jobs)])
+        X = np.concatenate([X, virtual_inputs(X, norms, isolated, threshold, run)])
         norms = row_norms(X)
-        more = similar_pairs(X, norms, threshold, first=n, n_jobs=n_jobs, limit=limit)
-        pairs = (
-            np.concatenate([pairs[0], more[0]]),
-            np.concatenate([pairs[1], more[1]]),
-            np.concatenate([pairs[2], more[2]]),
-        )
+        more = similar_pairs(X, norms, threshold, run, first=n)
+        i, j, cosine = (np.concatenate(both) for both in zip(pairs, more))
+        pairs = (i, j, cosine)
     indptr, indices, values = _core.similarity_rows(*pairs, norms, threshold)
     column_sums = X.sum(axis=0, dtype=np.float64)
     total = float(np.sum(column_sums * column_sums)) - threshold * float(norms.sum()) ** 2
@@ -172,21 +211,15 @@ def similarities(
 
 
 def similar_pairs(
-    X: FloatArray,
-    norms: Matrix,
-    threshold: float,
-    *,
-    first: int = 0,
-    n_jobs: int = 1,
-    limit: int | None = None,
+    X: FloatArray, norms: Matrix, threshold: float, run: Run, *, first: int = 0
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Float32]:
     """Pairs i < j, first ≤ j, of rows with a cosine above the threshold, and the cosines.
 
-    An error when there are more than `limit` bytes allow.
+    An error when there are more than the memory limit of `run` allows.
     """
-    n = len(X)
+    n, limit = len(X), run.max_memory
     most = n * (n - 1) // 2 if limit is None else limit // _PAIR_BYTES
-    count, i, j, cosine = _core.similar_pairs(directions(X, norms), threshold, first, most, n_jobs)
+    count, i, j, cosine = _core.similar_pairs(directions(X, norms), threshold, first, most, run.n_jobs)
     if count > most:
         raise MemoryLimitError(
             f"More than {most} pairs of {n} rows have a cosine above threshold={threshold:.4g}, which needs more than "
@@ -197,10 +230,11 @@ def similar_pairs(
 
 
 def virtual_inputs(
-    X: FloatArray, norms: Matrix, isolated: NDArray[np.int64], threshold: float, n_jobs: int
+    X: FloatArray, norms: Matrix, isolated: NDArray[np.int64], threshold: float, run: Run
 ) -> FloatArray:
     """Inputs on the arcs from isolated rows to their nearest rows, norms changing evenly on the way."""
-    index, distance = knn_query(X[isolated], X, 2, metric="cosine", n_jobs=n_jobs)
+    rows = Table(X, validated=True)
+    index, distance = nearest_rows(rows.rows(isolated), rows, 2, run, metric="cosine")
     own = index[:, 0] == isolated
     nearest = np.where(own, index[:, 1], index[:, 0])
     angle = np.arccos(np.clip(1.0 - np.where(own, distance[:, 1], distance[:, 0]), -1.0, 1.0))

@@ -8,16 +8,17 @@ import scipy.sparse as sp
 
 from winkel import _core
 from winkel.errors import DataWarning, InvalidParameterError, MemoryLimitError
-from winkel.methods.tsm.dense import DenseMatching
+from winkel.methods.tsm import angle_histogram
+from winkel.methods.tsm.factors import Factors
+from winkel.methods.tsm.matching import DenseMatching, Matching
 from winkel.methods.tsm.similarity import (
-    angle_histogram,
     directions,
     row_norms,
     similar_pairs,
     similarities,
     virtual_inputs,
 )
-from winkel.methods.tsm.updates import Factors, Matching
+from winkel.run import Run
 
 
 def rng(seed=0):
@@ -36,13 +37,13 @@ def dense_similarity(X, tau):
     return X @ X.T - tau * np.outer(r, r)
 
 
-def quietly(X, tau, **parameters):
+def quietly(X, tau, n_jobs=1):
     """similarities(), where many rows may be isolated."""
     import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        return similarities(X, tau, **parameters)
+        return similarities(X, tau, Run(n_jobs=n_jobs))
 
 
 @pytest.mark.parametrize("n", [2, 7, 48, 49, 200, 700])
@@ -69,11 +70,11 @@ def test_the_join_finds_the_entries_of_s(n, tau, kernel):
 def test_pairs_from_a_row_on_and_any_number_of_threads():
     X = cloud(500)
     r = row_norms(X)
-    whole = similar_pairs(X, r, 0.6, n_jobs=1)
+    whole = similar_pairs(X, r, 0.6, Run(n_jobs=1))
     for jobs in (2, 5):
-        for a, b in zip(whole, similar_pairs(X, r, 0.6, n_jobs=jobs)):
+        for a, b in zip(whole, similar_pairs(X, r, 0.6, Run(n_jobs=jobs))):
             assert a.tobytes() == b.tobytes()
-    later = similar_pairs(X, r, 0.6, first=300)
+    later = similar_pairs(X, r, 0.6, Run(), first=300)
     wanted = whole[1] >= 300
     assert set(zip(*map(list, later[:2]))) == set(zip(whole[0][wanted].tolist(), whole[1][wanted].tolist()))
     assert len(later[0]) == wanted.sum() > 0
@@ -81,10 +82,10 @@ def test_pairs_from_a_row_on_and_any_number_of_threads():
 
 def test_the_join_is_capped():
     X = cloud(300)
-    few = len(similar_pairs(X, row_norms(X), 0.6)[0])
-    assert len(similar_pairs(X, row_norms(X), 0.6, limit=28 * few)[0]) == few
+    few = len(similar_pairs(X, row_norms(X), 0.6, Run())[0])
+    assert len(similar_pairs(X, row_norms(X), 0.6, Run(max_memory=28 * few))[0]) == few
     with pytest.raises(MemoryLimitError, match="Raise the threshold"):
-        similar_pairs(X, row_norms(X), 0.6, limit=28 * (few - 1))
+        similar_pairs(X, row_norms(X), 0.6, Run(max_memory=28 * (few - 1)))
 
 
 def test_isolated_rows_get_a_chain_of_virtual_inputs():
@@ -93,7 +94,7 @@ def test_isolated_rows_get_a_chain_of_virtual_inputs():
     X = np.column_stack([np.cos(a), np.sin(a)]) * [[1], [1], [1], [4]]
     tau = float(np.cos(np.radians(20)))
     with pytest.warns(DataWarning, match="1 of 4 rows"):
-        S, rows = similarities(X, tau)
+        S, rows = similarities(X, tau, Run())
     np.testing.assert_array_equal(S.isolated, [3])
     made = rows[4:]
     assert S.n_virtual == len(made) == 3  # 60° in steps of at most 18°: four steps
@@ -105,7 +106,7 @@ def test_isolated_rows_get_a_chain_of_virtual_inputs():
 
 def test_opposite_rows_have_no_arc():
     X = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    made = virtual_inputs(X, row_norms(X), np.array([0, 1]), 0.5, 1)
+    made = virtual_inputs(X, row_norms(X), np.array([0, 1]), 0.5, Run())
     assert made.shape == (0, 2)
 
 
@@ -140,10 +141,10 @@ def test_products_with_z_hold_no_matrix_and_agree_with_one(n, d):
     basis, _ = np.linalg.qr(rng(d).normal(size=(S.n, d)))
     values = rng(d + 1).normal(size=d) * S.n
     V = rng(d + 2).normal(size=(S.n, d))
-    dense = DenseMatching(S.dense(), S.total)
+    dense = DenseMatching(S.dense(), S.total, S.threshold)
     L = (basis * values) @ basis.T
     Z, delta = dense.match(L)
-    found = Matching(S, 2).product(Factors(basis, values), V)
+    found = Matching(S, Run(n_jobs=2)).product(Factors(basis, values), V)
     scale = np.abs(Z @ V).max() + 1e-9
     assert found.delta == pytest.approx(delta, rel=1e-4, abs=1e-6)
     assert np.abs(found.ZV - Z @ V).max() <= 1e-4 * scale
@@ -157,8 +158,8 @@ def test_the_sum_constraint_is_met_where_it_binds():
     S, _ = quietly(X, 0.3)
     basis = np.full((S.n, 1), S.n**-0.5)
     L = Factors(basis, np.array([-100.0 * S.n]))
-    Z, delta = DenseMatching(S.dense(), S.total).match((L.basis * L.values) @ L.basis.T)
-    found = Matching(S).product(L, np.ones((S.n, 1)))
+    Z, delta = DenseMatching(S.dense(), S.total, S.threshold).match((L.basis * L.values) @ L.basis.T)
+    found = Matching(S, Run()).product(L, np.ones((S.n, 1)))
     assert delta > 0
     assert found.delta == pytest.approx(delta, rel=1e-5)
     assert Z.sum() == pytest.approx(S.total)
@@ -169,10 +170,10 @@ def test_threads_change_no_byte_of_a_product():
     S, _ = quietly(cloud(2700), 0.6)  # above the size below which one thread works alone
     basis, _ = np.linalg.qr(rng(1).normal(size=(S.n, 5)))
     L = Factors(basis, np.array([5.0, 4, -3, 2, -100]) * S.n)
-    one = Matching(S, 1).product(L, basis)
+    one = Matching(S, Run()).product(L, basis)
     assert one.delta > 0  # so that the sums over the entries of S take part
     for jobs in (2, 3, 7):
-        more = Matching(S, jobs).product(L, basis)
+        more = Matching(S, Run(n_jobs=jobs)).product(L, basis)
         assert more.ZV.tobytes() == one.ZV.tobytes()
         assert (more.delta, more.square, more.objective) == (one.delta, one.square, one.objective)
 

@@ -10,15 +10,15 @@ import pytest
 import winkel as wk
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError
 from winkel.methods.tsm import isomap_map, similarity_graph, svd_map
-from winkel.methods.tsm.dense import DenseMatching, DenseUpdates
+from winkel.methods.tsm.extension import local_weights
+from winkel.methods.tsm.factors import Factors, outputs, warn_if_not_a_gram_matrix
 from winkel.methods.tsm.fit import svd_start
-from winkel.methods.tsm.gram import outputs, warn_if_not_a_gram_matrix
-from winkel.methods.tsm.placement import own_places
+from winkel.methods.tsm.matching import DenseMatching, DenseUpdates, FactorUpdates, Matching
+from winkel.methods.tsm.place import own_places
 from winkel.methods.tsm.quasi_newton import QuasiNewton, along, carried, inner
 from winkel.methods.tsm.similarity import similarities
-from winkel.methods.tsm.updates import Factors, FactorUpdates, Matching
-from winkel.methods.tsm.weights import local_weights
-from winkel.solvers import run
+from winkel.run import Run
+from winkel.solvers import iterate
 
 from .test_tsm_core import cloud, rng
 
@@ -29,12 +29,12 @@ DIGITS = wk.datasets.load_digits().X
 def task():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        S, rows = similarities(DIGITS[:300], 0.92)
+        S, rows = similarities(DIGITS[:300], 0.92, Run())
     return S, rows
 
 
 def objective(S, state):
-    return Matching(S).objective(Factors(np.asarray(state.Y), state.values))
+    return Matching(S, Run()).objective(Factors(np.asarray(state.Y), state.values))
 
 
 # ----------------------------------------------------------------------------------------- updates
@@ -43,7 +43,12 @@ def objective(S, state):
 @pytest.mark.parametrize("d", [3, 8])
 def test_dense_updates_without_momentum_never_rise(task, d):
     S, rows = task
-    found = run(DenseUpdates(0.0), DenseMatching(S.dense(), S.total), svd_start(rows, d, 0.92), max_iter=25)
+    found = iterate(
+        DenseUpdates(0.0),
+        DenseMatching(S.dense(), S.total, S.threshold),
+        svd_start(rows, d, 0.92),
+        max_iter=25,
+    )
     history = found.history.objective
     assert (np.diff(history) <= 1e-9 * history[:-1]).all()
     assert history[-1] < 0.7 * history[1]
@@ -52,7 +57,7 @@ def test_dense_updates_without_momentum_never_rise(task, d):
 @pytest.mark.parametrize("d", [3, 8])
 def test_updates_of_factors_without_momentum_never_rise(task, d):
     S, rows = task
-    found = run(FactorUpdates(0.0), Matching(S), svd_start(rows, d, 0.92), max_iter=40)
+    found = iterate(FactorUpdates(0.0), Matching(S, Run()), svd_start(rows, d, 0.92), max_iter=40)
     history = found.history.objective[1:]
     assert (np.diff(history) <= 1e-6 * history[:-1]).all()
 
@@ -62,8 +67,10 @@ def test_updates_of_factors_without_momentum_never_rise(task, d):
 def test_factors_reach_the_dense_objective(task, d, momentum):
     S, rows = task
     start = svd_start(rows, d, 0.92)
-    dense = run(DenseUpdates(momentum), DenseMatching(S.dense(), S.total), start, max_iter=40).state
-    lean = run(FactorUpdates(momentum), Matching(S), start, max_iter=40).state
+    dense = iterate(
+        DenseUpdates(momentum), DenseMatching(S.dense(), S.total, S.threshold), start, max_iter=40
+    ).state
+    lean = iterate(FactorUpdates(momentum), Matching(S, Run()), start, max_iter=40).state
     assert objective(S, dense) == pytest.approx(dense.objective, rel=1e-4)
     assert objective(S, lean) <= 1.01 * dense.objective
 
@@ -72,8 +79,10 @@ def test_factors_reach_the_dense_objective(task, d, momentum):
 def test_quasi_newton_never_rises_and_needs_fewer_passes_than_the_dense_updates(task, d):
     S, rows = task
     start = svd_start(rows, d, 0.92)
-    dense = run(DenseUpdates(0.9), DenseMatching(S.dense(), S.total), start, max_iter=60).state
-    found = run(QuasiNewton(), Matching(S), start, max_iter=30)
+    dense = iterate(
+        DenseUpdates(0.9), DenseMatching(S.dense(), S.total, S.threshold), start, max_iter=60
+    ).state
+    found = iterate(QuasiNewton(), Matching(S, Run()), start, max_iter=30)
     assert (np.diff(found.history.objective) <= 0).all()
     assert objective(S, found.state) == pytest.approx(found.state.objective, rel=1e-6)
     assert found.state.objective <= 1.01 * dense.objective
@@ -83,15 +92,15 @@ def test_quasi_newton_never_rises_and_needs_fewer_passes_than_the_dense_updates(
 def test_the_first_step_of_quasi_newton_is_an_alternating_update(task):
     S, rows = task
     start = svd_start(rows, 6, 0.92)
-    plain = run(FactorUpdates(0.0), Matching(S), start, max_iter=1).state
-    quick = run(QuasiNewton(), Matching(S), start, max_iter=1).state
+    plain = iterate(FactorUpdates(0.0), Matching(S, Run()), start, max_iter=1).state
+    quick = iterate(QuasiNewton(), Matching(S, Run()), start, max_iter=1).state
     L, other = ((s.Y * s.values) @ s.Y.T for s in (plain, quick))
     np.testing.assert_allclose(other, L, atol=1e-6 * np.abs(L).max())
 
 
 def test_quasi_newton_stops_where_nothing_is_left_to_gain(task):
     S, rows = task
-    found = run(QuasiNewton(tol=0.01), Matching(S), svd_start(rows, 8, 0.92), max_iter=200)
+    found = iterate(QuasiNewton(tol=0.01), Matching(S, Run()), svd_start(rows, 8, 0.92), max_iter=200)
     assert found.status.converged
     assert found.n_iter < 200
     assert found.state.residual <= 0.01
@@ -100,9 +109,10 @@ def test_quasi_newton_stops_where_nothing_is_left_to_gain(task):
 def test_quasi_newton_goes_on_from_a_checkpoint(task, tmp_path):
     S, rows = task
     start, path = svd_start(rows, 5, 0.92), tmp_path / "run"
-    whole = run(QuasiNewton(), Matching(S), start, max_iter=12).state
-    run(QuasiNewton(), Matching(S), start, max_iter=7, checkpoint=path)
-    resumed = run(QuasiNewton(), Matching(S), start, max_iter=12, checkpoint=path, resume=True).state
+    whole = iterate(QuasiNewton(), Matching(S, Run()), start, max_iter=12).state
+    kept = Run(checkpoint=path)
+    iterate(QuasiNewton(), Matching(S, Run()), start, kept, max_iter=7)
+    resumed = iterate(QuasiNewton(), Matching(S, Run()), start, kept, max_iter=12).state
     assert resumed.iteration == 12
     assert (resumed.Y.tobytes(), resumed.values.tobytes()) == (whole.Y.tobytes(), whole.values.tobytes())
 
@@ -112,13 +122,13 @@ def test_quasi_newton_goes_on_from_a_checkpoint(task, tmp_path):
 )
 def test_the_slope_of_the_objective_against_differences(values, binds, near):
     # The sum constraint binds where L is very negative; then δ changes with L, which is told nearly, not exactly.
-    S, _ = similarities(cloud(150, m=4), 0.5)
+    S, _ = similarities(cloud(150, m=4), 0.5, Run())
     ones = np.ones((S.n, 1)) + 0.3 * rng(1).normal(size=(S.n, 1))
     Q = np.linalg.qr(np.concatenate([ones, rng(2).normal(size=(S.n, 3))], axis=1))[0]
     values = S.n * np.array(values, dtype=float)
-    dense = DenseMatching(S.dense(), S.total)
+    dense = DenseMatching(S.dense(), S.total, S.threshold)
     L = (Q * values) @ Q.T
-    found = Matching(S).product(Factors(Q, values), Q)
+    found = Matching(S, Run()).product(Factors(Q, values), Q)
     assert (found.delta > 0) == binds
     assert (L[S.dense() == 0] > 0).any()
     for seed in range(3):
@@ -181,8 +191,8 @@ def test_the_start_is_that_of_the_linear_projections(task):
 def test_a_perfect_fit_stays_one(solver):
     # Rows that lie in three dimensions are their own best map there.
     X = cloud(150, m=3)
-    S, rows = similarities(X, 0.5)
-    state = run(solver, Matching(S), svd_start(rows, 4, 0.5), max_iter=5).state
+    S, rows = similarities(X, 0.5, Run())
+    state = iterate(solver, Matching(S, Run()), svd_start(rows, 4, 0.5), max_iter=5).state
     assert objective(S, state) < 1e-6 * np.sum(S.values.astype(float) ** 2)
 
 
@@ -228,16 +238,16 @@ def test_negative_eigenvalues_ask_for_more_dimensions():
 def test_weights_agree_with_least_squares():
     X = cloud(50, m=7)
     index = np.array([[j for j in rng(i).permutation(50) if j != i][:6] for i in range(50)])
-    found = local_weights(X, X, index, 1e-3)
+    found = local_weights(X, X, index, 1e-3, Run())
     for i in (0, 17, 49):
         A = X[index[i]].T
         penalty = np.sqrt(1e-3) * np.diag(np.linalg.norm(X[index[i]], axis=1))
         expected = np.linalg.lstsq(np.vstack([A, penalty]), np.append(X[i], np.zeros(6)), rcond=None)[0]
         np.testing.assert_allclose(found[i], expected, rtol=1e-8, atol=1e-10)
-    alone = local_weights(X[9:10], X, index[9:10], 1e-3)
+    alone = local_weights(X[9:10], X, index[9:10], 1e-3, Run())
     assert alone.tobytes() == found[9].tobytes()
     for jobs in (2, 3):
-        assert local_weights(X, X, index, 1e-3, jobs).tobytes() == found.tobytes()
+        assert local_weights(X, X, index, 1e-3, Run(n_jobs=jobs)).tobytes() == found.tobytes()
 
 
 def test_extension_solves_the_normal_equations():
@@ -248,7 +258,7 @@ def test_extension_solves_the_normal_equations():
     np.testing.assert_array_equal(Y[marks], places)
     near = wk.graph.knn(X, 9, metric="cosine").knn_indices
     W = np.zeros((120, 120))
-    np.put_along_axis(W, near.astype(int), local_weights(X, X, near, 1e-3), axis=1)
+    np.put_along_axis(W, near.astype(int), local_weights(X, X, near, 1e-3, Run()), axis=1)
     M = np.eye(120) - W
     free = np.setdiff1d(np.arange(120), marks)
     exact = np.linalg.lstsq(M[:, free], -M[:, marks] @ places, rcond=None)[0]
@@ -291,6 +301,13 @@ def test_misused_extension(change, error, message):
     given = {"X": cloud(30), "landmarks": [0, 5], "Y_landmarks": np.ones((2, 2))} | change
     with pytest.raises(error, match=message):
         wk.locally_linear_extension(**given)
+
+
+def test_one_landmark_gives_every_direction():
+    X = cloud(30)
+    Y = wk.locally_linear_extension(X, [4], [[1.0, 2.0]], random_state=0)
+    assert np.isfinite(Y).all()
+    np.testing.assert_array_equal(Y[4], [1.0, 2.0])
 
 
 def test_own_places_tell_equal_rows_by_their_numbers():

@@ -1,8 +1,12 @@
-"""The alternating updates on factors: memory goes with n·d and with the entries of S, never with n².
+"""The matching problem (Saul 2023, eq 19) and its alternating updates, on factors and on dense matrices.
 
-Z differs from L only where S has entries or L is positive, about as few pairs as S has, and by δ. So a product with Z is one
-with low-rank factors less one with that sparse difference, whose entries are found by comparing rows in tiles, each pair
-once. All sums that δ and the objective need come of the same pass.
+On factors, memory goes with n·d and with the entries of S, never with n². Z differs from L only where S has entries or L
+is positive, about as few pairs as S has, and by δ. So a product with Z is one with low-rank factors less one with that
+sparse difference, whose entries are found by comparing rows in tiles, each pair once. All sums that δ and the objective
+need come of the same pass.
+
+On dense matrices it is the paper's appendix A, equation by equation: the reference for small data. Memory and time go with
+n² and n³.
 """
 
 from __future__ import annotations
@@ -10,35 +14,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ... import _core
+from ...run import Run
 from ...solvers.base import SolverState, Status
 from ...typing import FloatArray
-from .similarity import Similarities
-
-Matrix = NDArray[np.float64]
-Float32 = NDArray[np.float32]
+from .factors import Factors, Matrix, best_of_rank, outputs, relative_change, start_factors
+from .similarity import Float32, Similarities
 
 _LANES = 8  # the core works on this many columns at a time
-
-
-@dataclass(frozen=True)
-class Factors:
-    """The symmetric matrix basis · diag(values) · basisᵀ."""
-
-    basis: Matrix
-    values: Matrix
-
-    def toward(self, other: Factors, step: float) -> Factors:
-        """self + step · (self − other), of the sum of both ranks."""
-        if step == 0.0:
-            return self
-        return Factors(
-            np.concatenate([self.basis, other.basis], axis=1),
-            np.concatenate([(1.0 + step) * self.values, -step * other.values]),
-        )
 
 
 @dataclass(frozen=True)
@@ -55,13 +40,14 @@ class Product:
 class Matching:
     """min ‖L − Z‖² such that rank L = d, max(0, Z) = S and ΣZ ≥ total (eq 19), for L given by its factors."""
 
-    def __init__(self, S: Similarities, n_jobs: int = 1) -> None:
+    def __init__(self, S: Similarities, run: Run) -> None:
         self._S = _core.SimilarMatrix(S.indptr, S.indices, S.values)
         self._sum = float(np.sum(S.values, dtype=np.float64))
         self._square = float(np.sum(np.square(S.values, dtype=np.float64)))
         self._zeros = S.n**2 - len(S.values)
         self._total = S.total
-        self._n_jobs = n_jobs
+        self._threshold = S.threshold
+        self._n_jobs = run.n_jobs
 
     def product(self, L: Factors, V: Matrix) -> Product:
         """Z · V for the Z that eqs 20–22 give for L."""
@@ -93,6 +79,10 @@ class Matching:
     def objective(self, L: Factors) -> float:
         """‖L − Z‖² for the Z of L."""
         return self.product(L, np.zeros((len(L.basis), 1))).objective
+
+    def map_of(self, state: FactorState) -> Matrix:
+        """The map of the L of a state."""
+        return outputs(state.Y, state.values, self._threshold).Y
 
 
 @dataclass(frozen=True)
@@ -167,36 +157,88 @@ class FactorUpdates:
         )
 
 
-def start_factors(Y0: FloatArray) -> Factors:
-    """The best approximation of Y0 · diag(1, …, 1, −1) · Y0ᵀ of a rank lower by one than its columns."""
-    F = np.asarray(Y0, dtype=np.float64)
-    signs = np.append(np.ones(F.shape[1] - 1), -1.0)
-    with threadpool_limits(1, user_api="blas"):
-        Q, R = np.linalg.qr(F)
-        return best_of_rank(Q, (R * signs) @ R.T, F.shape[1] - 1)
-
-
-def best_of_rank(Q: Matrix, inner: Matrix, d: int, negatives: int | None = None) -> Factors:
-    """The best approximation of Q · inner · Qᵀ of rank d, with at most so many negative eigenvalues; Q is orthonormal."""
-    values, vectors = np.linalg.eigh((inner + inner.T) / 2.0)
-    size = np.abs(values)
-    if negatives is not None:
-        size[negatives:][values[negatives:] < 0] = 0.0  # eigenvalues ascend: the most negative come first
-        values = np.where(size > 0, values, 0.0)
-    top = np.argsort(-size, kind="stable")[:d]
-    return Factors(np.ascontiguousarray(Q @ vectors[:, top]), values[top])
-
-
-def relative_change(new: Matrix, old: Matrix, cross: Matrix) -> float:
-    """‖L − the one before‖ / ‖L‖, from the eigenvalues of both and the products of their bases."""
-    size = float(np.sum(new**2))
-    square = size + float(np.sum(old**2)) - 2.0 * float(np.sum(new[:, None] * old * cross**2))
-    return float(np.sqrt(max(0.0, square) / size)) if size > 0 else 0.0
-
-
 def _padded(rows: Matrix) -> Float32:
     """Rows in single precision, their columns filled up with zeros to whole lanes."""
     n, width = rows.shape
     out = np.zeros((n, -(-width // _LANES) * _LANES), dtype=np.float32)
     out[:, :width] = rows
     return out
+
+
+# ------------------------------------------------------------------------------------------ dense matrices
+
+
+@dataclass(frozen=True)
+class DenseMatching:
+    """min ‖L − Z‖² such that rank L = d, max(0, Z) = S and ΣZ ≥ total (eq 19)."""
+
+    S: Matrix
+    total: float
+    threshold: float
+
+    def match(self, L: Matrix) -> tuple[Matrix, float]:
+        """Z (eqs 20–22) and δ for a given L."""
+        similar = self.S > 0
+        Z = np.where(similar, self.S, np.minimum(0.0, L))
+        zeros = similar.size - int(similar.sum())
+        delta = max(0.0, (self.total - float(Z.sum())) / zeros) if zeros else 0.0
+        return np.where(similar, Z, Z + delta), delta
+
+    def objective(self, L: Matrix) -> float:
+        """‖L − Z‖² for the Z of L."""
+        return float(np.sum((L - self.match(L)[0]) ** 2))
+
+    def map_of(self, state: DenseState) -> Matrix:
+        """The map of the L of a state."""
+        return outputs(state.Y, state.values, self.threshold).Y
+
+
+@dataclass(frozen=True)
+class DenseState(SolverState):
+    """Y holds the eigenvectors of L, `values` its eigenvalues; Z and the one before."""
+
+    values: Matrix
+    Z: Matrix
+    before: Matrix
+
+
+@dataclass(frozen=True)
+class DenseUpdates:
+    """L ← the best approximation of rank d of Z (eq 6); Z ← eq 22 + momentum · (Z − the one before) (eq 23)."""
+
+    momentum: float = 0.9
+    name = "TSM (dense)"
+    expects_convergence = False
+
+    def init(self, problem: DenseMatching, Y0: FloatArray) -> DenseState:
+        """The start from factors: L = Y0 · diag(1, …, 1, −1) · Y0ᵀ, its last column being the negative part."""
+        F = np.asarray(Y0, dtype=np.float64)
+        signs = np.append(np.ones(F.shape[1] - 1), -1.0)
+        L = (F * signs) @ F.T
+        Z, _ = problem.match(L)
+        d = F.shape[1] - 1
+        basis, values = leading_eigenvectors(L, d)
+        return DenseState(0, basis, float(np.sum((L - Z) ** 2)), np.nan, values, Z, Z)
+
+    def step(self, problem: DenseMatching, state: DenseState) -> DenseState:
+        """One update of L and one of Z."""
+        basis, values = leading_eigenvectors(state.Z, state.Y.shape[1])
+        L = (basis * values) @ basis.T
+        matched, _ = problem.match(L)
+        objective = float(np.sum((L - matched) ** 2))
+        Z = matched + self.momentum * (state.Z - state.before)
+        size = float(np.linalg.norm(L))
+        change = float(np.linalg.norm(L - (state.Y * state.values) @ state.Y.T)) / size if size > 0 else 0.0
+        return DenseState(state.iteration + 1, basis, objective, change, values, Z, state.Z)
+
+    def done(self, state: DenseState) -> Status | None:
+        """Never before the iterations are made."""
+        return None
+
+
+def leading_eigenvectors(M: Matrix, d: int) -> tuple[Matrix, Matrix]:
+    """The d eigenvectors of a symmetric matrix with the eigenvalues largest in magnitude, and those eigenvalues."""
+    with threadpool_limits(1, user_api="blas"):
+        values, vectors = np.linalg.eigh(M)
+    top = np.argsort(-np.abs(values), kind="stable")[:d]
+    return vectors[:, top], values[top]

@@ -1,4 +1,4 @@
-"""From the low-rank matrix L to the map (Saul 2023, eqs 7–9), without an n × n matrix."""
+"""Symmetric matrices of low rank, and the map that one of them is the answer for (Saul 2023, eqs 7–9)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,55 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ...errors import DataWarning
+from ...typing import FloatArray
 
 Matrix = NDArray[np.float64]
 
 _LARGE = 0.1  # a negative eigenvalue that is this part of the largest one says that d is too small
+
+
+@dataclass(frozen=True)
+class Factors:
+    """The symmetric matrix basis · diag(values) · basisᵀ."""
+
+    basis: Matrix
+    values: Matrix
+
+    def toward(self, other: Factors, step: float) -> Factors:
+        """self + step · (self − other), of the sum of both ranks."""
+        if step == 0.0:
+            return self
+        return Factors(
+            np.concatenate([self.basis, other.basis], axis=1),
+            np.concatenate([(1.0 + step) * self.values, -step * other.values]),
+        )
+
+
+def start_factors(Y0: FloatArray) -> Factors:
+    """The best approximation of Y0 · diag(1, …, 1, −1) · Y0ᵀ of a rank lower by one than its columns."""
+    F = np.asarray(Y0, dtype=np.float64)
+    signs = np.append(np.ones(F.shape[1] - 1), -1.0)
+    with threadpool_limits(1, user_api="blas"):
+        Q, R = np.linalg.qr(F)
+        return best_of_rank(Q, (R * signs) @ R.T, F.shape[1] - 1)
+
+
+def best_of_rank(Q: Matrix, inner: Matrix, d: int, negatives: int | None = None) -> Factors:
+    """The best approximation of Q · inner · Qᵀ of rank d, with at most so many negative eigenvalues; Q is orthonormal."""
+    values, vectors = np.linalg.eigh((inner + inner.T) / 2.0)
+    size = np.abs(values)
+    if negatives is not None:
+        size[negatives:][values[negatives:] < 0] = 0.0  # eigenvalues ascend: the most negative come first
+        values = np.where(size > 0, values, 0.0)
+    top = np.argsort(-size, kind="stable")[:d]
+    return Factors(np.ascontiguousarray(Q @ vectors[:, top]), values[top])
+
+
+def relative_change(new: Matrix, old: Matrix, cross: Matrix) -> float:
+    """‖L − the one before‖ / ‖L‖, from the eigenvalues of both and the products of their bases."""
+    size = float(np.sum(new**2))
+    square = size + float(np.sum(old**2)) - 2.0 * float(np.sum(new[:, None] * old * cross**2))
+    return float(np.sqrt(max(0.0, square) / size)) if size > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -30,7 +75,7 @@ class Outputs:
         return max(0.0, -float(self.eigenvalues.min(initial=0.0))) / top if top > 0 else 0.0
 
 
-def outputs(basis: Matrix, values: Matrix, threshold: float) -> Outputs:
+def outputs(basis: FloatArray, values: Matrix, threshold: float) -> Outputs:
     """The Outputs of L = basis · diag(values) · basisᵀ.
 
     The Gram matrix G = L + τ/(1−τ) s sᵀ with s_i = √L_ii (eq 8) has the columns of `basis` and s as factor, so the
