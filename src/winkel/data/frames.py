@@ -90,7 +90,7 @@ def find_column(names: Sequence[str], wanted: Pick, what: str, name: str) -> int
         raise InvalidParameterError(
             f"{what}={wanted} is not a position: {name} has {len(names)} columns, 0 to {len(names) - 1}."
         )
-    found = [j for j, given in enumerate(names) if given == wanted]
+    found = [j for j, column in enumerate(names) if column == wanted]
     if len(found) == 1:
         return found[0]
     listed = ", ".join(map(repr, names[:8])) + ", ..." * (len(names) > 8)

@@ -50,7 +50,7 @@ def row_blocks(values: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
 
 
 def magnitude(values: FloatArray) -> float:
-    """Largest |value| of a matrix; NaN or infinity exactly when some value is not finite."""
+    """Largest |value| of a matrix; NaN or infinity exactly when one of its values is."""
     largest = 0.0
     with np.errstate(invalid="ignore"):
         for _, block in row_blocks(values):

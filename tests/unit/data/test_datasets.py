@@ -1,5 +1,8 @@
 """Loaders on the real files: shapes, and one known fact of each. Files that are absent are skipped."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -177,3 +180,9 @@ def test_mammoth():
     assert data.X.shape == (50000, 3)
     spread = np.ptp(data.X, axis=0)
     assert spread[1] > 2 * spread[0]  # longer than it is wide
+
+
+def test_the_page_on_data_lists_every_loader():
+    page = (Path(__file__).parents[3] / "docs" / "data.md").read_text()
+    listed = set(re.findall(r"`(load_\w+)", page))
+    assert listed == {name for name in wk.datasets.__all__ if name.startswith("load_")}
