@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
 
 import winkel as wk
-from winkel.measures.clustering import clustering_accuracy
+from winkel.measures.classes import clustering_accuracy
 from winkel.methods.kds import error_by_atoms
 from winkel.view.kds import plot_atoms, plot_atoms_among_rows, plot_degrees, plot_usage
 

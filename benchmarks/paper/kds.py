@@ -23,7 +23,7 @@ import numpy as np
 
 import winkel as wk
 from winkel.errors import DataWarning, NotConvergedWarning
-from winkel.measures.clustering import clustering_accuracy
+from winkel.measures.classes import clustering_accuracy
 from winkel.methods.kds import Coder, encode
 from winkel.methods.kds.dictionary import start_atoms
 from winkel.methods.kds.training import Training, train

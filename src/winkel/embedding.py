@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import os
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from . import __version__
 from .data.archive import Archive, plain_json, read_archive, write_archive
@@ -31,12 +32,40 @@ _LOADERS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Embedding:
-    """The map `Y` (n × m) that a method found, with what is needed to judge it and to find it again.
+    """The map that a method found, with what is needed to judge it and to find it again.
 
-    `blocks` holds further named arrays of the method beside Y, such as variances. `objective` and `residual`
-    are those of Y; `history` has them for every iteration. `settings` is JSON-able, and with `seed` repeats
-    the run. `graph` is the `winkel.graph.Graph` that was drawn, if there was one; `frames` are iterates kept
-    on the way. Arrays are read-only.
+    It is frozen, and its arrays are read-only. `len(embedding)` is the number of rows, and `numpy.asarray(embedding)` the
+    map itself.
+
+    Attributes
+    ----------
+    Y : ndarray of shape (n, n_components)
+        The map.
+    objective, residual : float
+        Those of Y; the residual says how far from stationary it is.
+    history : History
+        Objective, residual and seconds of every iteration.
+    status : Status
+        How the work ended: a word and a sentence.
+    seed : int or None
+        With `settings` it repeats the run.
+    settings : mapping
+        What the method was told and what it chose, as JSON values.
+    blocks : mapping of str to ndarray
+        Further arrays of the method, such as variances.
+    graph : Graph or None
+        The graph that was drawn, if there was one.
+    frames : Frames or None
+        Iterates kept on the way.
+    version : str
+        The version of winkel that made it.
+
+    Examples
+    --------
+    >>> import numpy as np, winkel as wk
+    >>> result = wk.MDE(max_iter=20, random_state=0).fit(wk.datasets.load_digits().X[:200]).result_
+    >>> len(result), np.asarray(result).shape, result.seed
+    (200, (200, 2), 0)
     """
 
     Y: FloatArray
@@ -71,6 +100,31 @@ class Embedding:
         if self.blocks:
             parts.append(f"blocks {', '.join(self.blocks)}")
         return f"<Embedding {'; '.join(parts)}>"
+
+    def __len__(self) -> int:
+        return len(self.Y)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy:
+            return np.array(self.Y, dtype=dtype)
+        return np.asarray(self.Y, dtype=dtype)
+
+    def _repr_html_(self) -> str:
+        """A small table for a notebook."""
+        n, m = self.Y.shape
+        rows = {
+            "map": f"{n} × {m}",
+            "objective": f"{self.objective:.6g}",
+            "residual": f"{self.residual:.3g}",
+            "status": f"{self.status.word}: {self.status.sentence}",
+            "iterations": str(self.history.n_rows - 1),
+            "seed": str(self.seed),
+            "blocks": ", ".join(f"{name} {block.shape}" for name, block in self.blocks.items()),
+            "settings": ", ".join(f"{name}={value!r}" for name, value in self.settings.items()),
+            "winkel": self.version,
+        }
+        lines = (f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows.items() if v)
+        return f"<table><tbody>{''.join(lines)}</tbody></table>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {item.name: getattr(self, item.name) for item in fields(self)}
@@ -113,9 +167,8 @@ def from_arrays(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
     try:
         graph = meta["graph"]
         if graph is not None:
-            graph_type = importlib.import_module(
-                "winkel.graph"
-            ).Graph  # only an embedding with a graph needs it
+            # Only an embedding with a graph needs it.
+            graph_type = importlib.import_module("winkel.graph").Graph
             graph = graph_type.from_arrays(graph["meta"], unpack(graph["arrays"], arrays))
         return Embedding(
             Y=unpack(meta["Y"], arrays),
@@ -142,16 +195,34 @@ def from_archive(archive: Archive) -> Embedding:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """What was saved at `path`: an Embedding, or whatever else winkel's `save` methods write.
+    """What was saved at `path`: an Embedding, or a fitted estimator.
 
     Nothing in the file is ever executed. A file that is damaged, truncated, foreign or written in a newer
     format raises ModelFileError, which says which of these it is.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that `save` of an Embedding or an estimator wrote.
+
+    Returns
+    -------
+    Embedding or estimator
+        What was saved, with the same bytes.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> X = wk.datasets.load_digits().X[:200]
+    >>> wk.MDE(max_iter=20, random_state=0).fit(X).save("digits.winkel")
+    >>> wk.load("digits.winkel").transform(X[:3]).shape
+    (3, 2)
     """
     archive = read_archive(path)
     if archive.kind not in _LOADERS:
         known = ", ".join(_LOADERS)
         advice = (
-            "Give it to the fit that wrote it, with resume=True."
+            "Give it to the fit that wrote it, as its checkpoint."
             if archive.kind == "checkpoint"
             else f"Files with {known} can be loaded."
         )

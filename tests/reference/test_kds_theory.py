@@ -8,7 +8,7 @@ from scipy.spatial import Delaunay
 from scipy.spatial.distance import cdist, pdist
 
 import winkel as wk
-from winkel.measures.clustering import clustering_accuracy
+from winkel.measures.classes import clustering_accuracy
 from winkel.methods.kds import Coder, encode, spectral_clusters
 from winkel.methods.kds.coding import CODERS
 from winkel.methods.kds.dictionary import Sums, dictionary_gradient

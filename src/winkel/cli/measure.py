@@ -11,7 +11,7 @@ import numpy as np
 from ..data import Table
 from ..maps import Map, read_map, write_columns
 from ..measures.indicatrix import indicatrix
-from ..measures.trust import measure
+from ..measures.faithfulness import measure
 from .console import Console, Outcome
 from .inputs import check_output, matched, table_of
 

@@ -24,7 +24,7 @@ from ..embedding import Embedding, from_arrays, to_arrays
 from ..errors import DataWarning, InvalidInputError, InvalidParameterError, ModelFileError
 from ..graph import Graph
 from ..graph.metrics import metric_name
-from ..measures.trust import Faithfulness, measure
+from ..measures.faithfulness import Faithfulness, measure
 from ..run import CHECKPOINT_SECONDS, Run
 from ..solvers.base import History, Status, digest
 from ..typing import FloatArray, Metric, RandomState

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ..data import as_matrix
 from ..errors import InvalidInputError
 from ..typing import IntArray
-from .score import Score
+from .registry import Score
+from .sources import map_table
 
 _BLOCK = 512  # questions answered at a time
 
 
 @dataclass(frozen=True)
 class Analogies:
-    """Completion rates: over all questions and by category, and the answer that was given to each.
+    """Completion rates: over all questions and by category, and the answer to each.
 
     `answers` holds the row of Y nearest to c + b − a, or −1 where a word of the question is not among `words`; such
     questions are left out of the rates.
@@ -46,7 +46,7 @@ def complete_analogies(
     c + b − a by angle, b and c left out (eq 13); it is right when it is d. Words are compared as they are written, or in
     lower case where that is how Y has them. `categories` names the kind of each question, for rates by kind.
     """
-    vectors = as_matrix(getattr(Y, "Y", Y), name="Y", allow_sparse=False)
+    vectors = map_table(Y, "Y").values
     asked = _rows_of_words(words, questions, len(vectors))
     known = np.asarray((asked >= 0).all(axis=1))
     answers = np.full(len(asked), -1, dtype=np.int64)
@@ -55,13 +55,13 @@ def complete_analogies(
     which = np.flatnonzero(known)
     with threadpool_limits(1, user_api="blas"):
         for start in range(0, len(which), _BLOCK):
-            some = which[start : start + _BLOCK]
-            a, b, c, _ = asked[some].T
+            part = which[start : start + _BLOCK]
+            a, b, c, _ = asked[part].T
             target = vectors[c] + (vectors[b] - vectors[a])
-            near = target @ directions.T
-            lines = np.arange(len(some))
-            near[lines, b] = near[lines, c] = -np.inf
-            answers[some] = near.argmax(axis=1)
+            product = target @ directions.T
+            lines = np.arange(len(part))
+            product[lines, b] = product[lines, c] = -np.inf
+            answers[part] = product.argmax(axis=1)
     right = known & (answers == asked[:, 3])
     kinds = None if categories is None else np.asarray(categories).astype(str)
     if kinds is not None and kinds.shape != (len(asked),):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -11,28 +10,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import as_matrix
-from ..errors import InvalidInputError, InvalidParameterError, MissingDependencyError
-from ..graph import Graph, knn
-from ..resources import resolve_n_jobs, resolve_seed
+from ..data import Table
+from ..errors import InvalidInputError, InvalidParameterError
+from ..graph import Graph
+from ..graph.knn import neighbor_graph
+from ..run import Run
 from ..typing import FloatArray, Metric, RandomState
-from .align import align
-from .fits import cut_graph, fit_map, fresh, progress, takes_graph
-from .neighbors import check_count, check_map
-from .rows import row_source
-from .similarity import similarity
-from .trust import Faithfulness, measure_maps, table_lines
+from .context import Context, Measured
+from .faithfulness import Faithfulness, html_table, measure_maps, require_pandas, table_lines
+from .fits import Data, cut_graph, fit_map, fresh, takes_graph
+from .similarity import align, similarity
+from .sources import map_table
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Several maps of the same data.
+    """Several maps of the same data: what `winkel.compare` returns. It prints as a table.
 
-    maps : by name, each turned and scaled onto the first that has as many dimensions.
-    reports : the Faithfulness of each, on the same rows.
-    seconds : what each took to make; None for maps that were given. Those that started from the shared neighbour graph did
+    Attributes
+    ----------
+    maps : mapping of str to ndarray
+        By name, each turned and scaled onto the first that has as many dimensions.
+    reports : mapping of str to Faithfulness
+        The report on each, on the same rows.
+    seconds : mapping of str to float or None
+        What each took to make; None for maps that came finished. Those that started from the shared neighbour graph did
         not search for neighbours, which took `graph_seconds` once.
-    similarity : how alike each two are, from 0 to 1 (`winkel.similarity`).
+    graph_seconds : float or None
+        Seconds for the shared neighbour graph, where there is one.
+    similarity : ndarray of shape (n_maps, n_maps)
+        How alike each two are, from 0 to 1 (`winkel.similarity`).
+    labels : ndarray or None
+        The labels that were passed.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> X = wk.datasets.load_digits().X[:200]
+    >>> found = wk.compare(X, {"first": X[:, 20:22], "second": X[:, 30:32]})
+    >>> found.names
+    ('first', 'second')
+    >>> found.similarity.shape
+    (2, 2)
     """
 
     maps: Mapping[str, FloatArray]
@@ -44,123 +63,164 @@ class Comparison:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The maps in the order given."""
+        """The maps in the order they came in."""
         return tuple(self.maps)
 
     def __str__(self) -> str:
-        scores = list(next(iter(self.reports.values())).scores)
-        head = ["map", "seconds", *scores]
-        rows = [head]
-        for name, report in self.reports.items():
-            took = self.seconds[name]
-            values = [f"{report.scores[s].value:.4g}" for s in scores]
-            rows.append([name, "given" if took is None else f"{took:.2f}", *values])
-        base = next(iter(self.reports.values()))
-        if base.scores[scores[0]].baseline is not None:
-            values = [f"{base.scores[s].baseline or math.nan:.4g}" for s in scores]
-            rows.append([f"PCA in {base.n_components}", "", *values])
-        lines = table_lines(list(zip(*rows)))  # maps side by side read better than scores do
+        lines = table_lines(self._scores())
         if self.graph_seconds is not None:
             lines.append(f"one neighbour graph for all that take one, {self.graph_seconds:.2f} s more")
-        alike = [["similarity", *self.names]]
-        alike += [
-            [name, *(f"{v:.3f}" for v in line)] for name, line in zip(self.names, self.similarity.tolist())
-        ]
-        return "\n".join([*lines, "", *table_lines(alike)])
+        return "\n".join([*lines, "", *table_lines(self._similarities())])
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        return html_table("scores", self._scores()) + html_table("similarity", self._similarities())
+
+    def _scores(self) -> list[tuple[str, ...]]:
+        """One row per score, one column per map."""
+        first = next(iter(self.reports.values()))
+        columns = [["map", "seconds", *first.scores]]
+        for name, report in self.reports.items():
+            took = self.seconds[name]
+            values = [f"{report.scores[s].value:.4g}" for s in first.scores]
+            columns.append([name, "finished" if took is None else f"{took:.2f}", *values])
+        beside = [score.baseline for score in first.scores.values()]
+        if any(value is not None for value in beside):
+            values = ["" if value is None else f"{value:.4g}" for value in beside]
+            columns.append([f"PCA in {first.n_components}", "", *values])
+        return list(zip(*columns))
+
+    def _similarities(self) -> list[list[str]]:
+        rows = [["similarity", *self.names]]
+        return rows + [[name, *(f"{v:.3f}" for v in line)] for name, line in zip(self.names, self.similarity)]
+
     def to_frame(self) -> Any:
-        """The scores as a pandas DataFrame, one row a map."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError(
-                "to_frame needs the optional package 'pandas', which is not installed. Install it with: pip install pandas."
-            ) from error
+        """The scores as a pandas DataFrame, one row per map."""
         rows = [
             {"seconds": self.seconds[name], **{s: score.value for s, score in report.scores.items()}}
             for name, report in self.reports.items()
         ]
-        return pd.DataFrame(rows, index=list(self.reports))
+        return require_pandas().DataFrame(rows, index=list(self.reports))
 
 
 def compare(
     X: Any,
     maps: Mapping[str, Any],
     *,
+    scores: Sequence[str | Callable[[Context], Any]] | None = None,
     labels: ArrayLike | None = None,
     n_neighbors: int = 15,
     metric: Metric = "euclidean",
     sample: str | int | None = "auto",
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Comparison:
-    """Several maps of the data X: aligned, scored on the same rows, timed, and how alike they are.
+    """Several maps of the same data: aligned, scored on the same rows, timed, and how alike they are.
 
-    `maps` gives each by name: an estimator, which is fitted (anything with `fit_transform`; a copy, yours stays as it is),
-    or a finished map, from wherever it came. Estimators that can start from a `winkel.Graph` under `metric` share one
-    search for neighbours. Other parameters are those of `winkel.measure`.
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix, AnnData or sequence of items
+        The data, as for `winkel.measure`.
+    maps : mapping of str to estimator or map
+        By name: an estimator, which is fitted (anything with `fit_transform`; a copy, yours stays as it is), or a finished
+        map, from wherever it came: an array, an Embedding, a file. Estimators that can start from a `winkel.Graph` under
+        `metric` share one search for neighbours.
+    scores : list of str and callables, or None, default=None
+        Names of registered scores and functions of your own, as for `winkel.measure`; None computes all.
+    labels : array of length n or None, default=None
+        One label per row; adds the scores of labels.
+    n_neighbors : int, default=15
+        Size of the neighbourhoods that are compared.
+    metric : str or callable, default="euclidean"
+        The distance in the data.
+    sample : "auto", int or None, default="auto"
+        Which rows are measured, as for `winkel.measure`.
+    random_state : int, numpy Generator or None, default=0
+        The seed of the estimators and of all samples.
+    n_jobs : int or None, default=None
+        Number of threads; None uses every core.
+    verbose : bool, default=False
+        Whether to show progress.
+
+    Returns
+    -------
+    Comparison
+        The maps, their reports, seconds and similarity; it prints as a table.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from sklearn.decomposition import PCA
+    >>> X = wk.datasets.load_digits().X[:300]
+    >>> found = wk.compare(X, {"MDE": wk.MDE(max_iter=20), "PCA": PCA(2), "mine": X[:, 20:22]})
+    >>> found.reports["MDE"]["trustworthiness"].value > found.reports["mine"]["trustworthiness"].value
+    True
     """
     if not isinstance(maps, Mapping) or not maps:
         raise InvalidParameterError(
             f"maps must name at least one estimator or finished map; got {type(maps).__name__} {maps!r}."
         )
-    jobs, seed = resolve_n_jobs(n_jobs), resolve_seed(random_state)
-    source = row_source(X, metric, jobs)
-    k = check_count(n_neighbors, source.n)
-    graph, graph_seconds = _graph(X, maps, metric, source.n, seed, n_jobs)
-    made: dict[str, FloatArray] = {}
+    run = Run.of(random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+    data = Data.of(X, metric)
+    measured = Measured(
+        data.checked, run.quiet(), n_neighbors=n_neighbors, metric=metric, sample=sample, labels=labels
+    )
+    graph = _graph(data, maps, metric, run)
+    tables: dict[str, Table] = {}
     seconds: dict[str, float | None] = {}
-    for name, given in progress(maps.items(), "maps", verbose, len(maps)):
-        made[name], seconds[name] = _make(given, X, graph, metric, seed)
-        if len(made[name]) != source.n:
-            raise InvalidInputError(f"the map {name!r} has {len(made[name])} rows; the data has {source.n}.")
-    values = as_matrix(X) if not callable(metric) and metric != "precomputed" else None
-    points = {name: check_map(Y, source.n, jobs) for name, Y in made.items()}
-    reports = measure_maps(source, points, values, k, sample, seed, labels=labels, n_jobs=jobs)
-    alike = np.eye(len(made))
-    for a, first in enumerate(made.values()):
-        for b, second in enumerate(made.values()):
-            if a < b:
-                alike[a, b] = alike[b, a] = similarity(first, second)
-    given_labels = None if labels is None else np.asarray(labels)
+    for name, wanted in run.progress(maps.items(), "maps", len(maps)):
+        tables[name], seconds[name] = _make(wanted, data, graph, metric, run)
+        if tables[name].shape[0] != measured.n:
+            raise InvalidInputError(
+                f"the map {name!r} has {tables[name].shape[0]} rows; the data has {measured.n}."
+            )
+    reports = measure_maps(measured, tables, scores)
     return Comparison(
-        MappingProxyType(_aligned(made)), MappingProxyType(reports), MappingProxyType(seconds), graph_seconds, alike,
-        given_labels,
-    )  # fmt: skip
+        MappingProxyType(_aligned(tables)),
+        MappingProxyType(reports),
+        MappingProxyType(seconds),
+        None if graph is None else graph.origin.seconds,
+        _alike(list(tables.values())),
+        None if labels is None else np.asarray(labels),
+    )
 
 
-def _graph(
-    X: Any, maps: Mapping[str, Any], metric: Metric, n: int, seed: int, n_jobs: int | None
-) -> tuple[Graph | None, float | None]:
+def _graph(data: Data, maps: Mapping[str, Any], metric: Metric, run: Run) -> Graph | None:
     """The neighbour graph for all estimators that take one, with as many neighbours as the largest wants."""
-    wanted = [min(given.n_neighbors, n - 1) for given in maps.values() if _takes(given, metric)]
-    if not wanted:
-        return None, None
-    graph = knn(X, max(wanted), metric=metric, random_state=seed, n_jobs=n_jobs)
-    return graph, graph.origin.seconds
+    wanted = [min(each.n_neighbors, data.n - 1) for each in maps.values() if _takes(each, metric)]
+    return neighbor_graph(data.checked, max(wanted), run.quiet(), metric=metric) if wanted else None
 
 
-def _takes(given: Any, metric: Metric) -> bool:
-    return hasattr(given, "fit_transform") and takes_graph(given, metric)
+def _takes(wanted: Any, metric: Metric) -> bool:
+    return hasattr(wanted, "fit_transform") and takes_graph(wanted, metric)
 
 
 def _make(
-    given: Any, X: Any, graph: Graph | None, metric: Metric, seed: int
-) -> tuple[FloatArray, float | None]:
-    if not hasattr(given, "fit_transform"):
-        return as_matrix(getattr(given, "Y", given), name="a finished map", allow_sparse=False), None
-    data = X if graph is None or not _takes(given, metric) else cut_graph(graph, given.n_neighbors)
-    fitted = fit_map(fresh(given, seed), data)
-    return fitted.Y, fitted.seconds
+    wanted: Any, data: Data, graph: Graph | None, metric: Metric, run: Run
+) -> tuple[Table, float | None]:
+    """The places of a finished map, or those that an estimator finds and the seconds it took."""
+    if not hasattr(wanted, "fit_transform"):
+        return map_table(wanted, "a finished map"), None
+    shared = graph is not None and _takes(wanted, metric)
+    X = cut_graph(graph, wanted.n_neighbors) if graph is not None and shared else data.for_estimator(wanted)
+    fitted = fit_map(fresh(wanted, run.seed), X)
+    return map_table(fitted.Y), fitted.seconds
 
 
-def _aligned(maps: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    first: dict[int, FloatArray] = {}
+def _alike(tables: list[Table]) -> NDArray[np.float64]:
+    found = np.eye(len(tables))
+    for a, first in enumerate(tables):
+        for b, second in enumerate(tables[:a]):
+            found[a, b] = found[b, a] = similarity(second, first)
+    return found
+
+
+def _aligned(tables: Mapping[str, Table]) -> dict[str, FloatArray]:
+    first: dict[int, Table] = {}
     turned = {}
-    for name, Y in maps.items():
-        goal = first.setdefault(Y.shape[1], Y)
-        turned[name] = Y if goal is Y else align(Y, goal, scale=True)
+    for name, table in tables.items():
+        goal = first.setdefault(table.shape[1], table)
+        turned[name] = table.values if goal is table else align(table, goal, scale=True)
     return turned

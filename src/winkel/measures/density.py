@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
 from ..typing import FloatArray, IntArray
-from .nearest import map_neighbors, nearest_in
+from ..run import Run
+from .sources import map_neighbors, nearest_in_map
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,20 +36,20 @@ class Clusters:
 
 
 def density_clusters(
-    Y: FloatArray, n_neighbors: int, min_clarity: float, n_jobs: int | None = None
+    Y: FloatArray, n_neighbors: int, min_clarity: float, run: Run
 ) -> Clusters:
     """The hills of a map's density that stand out by at least `min_clarity`, each with all points that lead up to it.
 
     The highest hill is as clear as the clearest of the others; alone it has clarity 0. Hills of fewer points than
     `n_neighbors` are not seen.
     """
-    density, near = _density(Y, n_neighbors, n_jobs)
+    density, neighbors = _density(Y, n_neighbors, run)
     order = np.argsort(-density, kind="stable")
-    links = _links(near, density, order)
+    links = _links(neighbors, density, order)
     hills = _Hills(len(Y), density.tolist(), n_neighbors)
     for i in order.tolist():
         hills.reach(i, links[i])
-    for low, high, gap in _bridges(Y, hills, n_jobs):
+    for low, high, gap in _bridges(Y, hills, run):
         hills.meet(low, high, -Y.shape[1] * math.log(gap) if gap > 0 else math.inf)
     clarity = hills.clarity
     labels = hills.clusters(min_clarity)
@@ -61,18 +62,18 @@ def density_clusters(
     return Clusters(place[labels], *_first_like_second(values, mass))
 
 
-def given_clarity(
-    Y: FloatArray, clusters: ArrayLike, n_neighbors: int, n_jobs: int | None = None
+def labelled_clarity(
+    Y: FloatArray, clusters: ArrayLike, n_neighbors: int, run: Run
 ) -> Clusters:
-    """The clarity of given clusters: how far their top stands above the highest crossing to any other."""
+    """The clarity of known clusters: how far their top stands above the highest crossing to any other."""
     names = np.asarray(clusters)
     if names.shape != (len(Y),):
         raise InvalidInputError(
             f"clusters must hold one entry for each of the {len(Y)} rows; got shape {names.shape}."
         )
-    density, near = _density(Y, n_neighbors, n_jobs)
+    density, neighbors = _density(Y, n_neighbors, run)
     labels = np.unique(names, return_inverse=True)[1]
-    i, j = np.repeat(np.arange(len(Y)), near.shape[1]), near.ravel()
+    i, j = np.repeat(np.arange(len(Y)), neighbors.shape[1]), neighbors.ravel()
     crossing = labels[i] != labels[j]
     i, j = i[crossing], j[crossing]
     saddle = np.full(labels.max() + 1, -math.inf)
@@ -88,22 +89,22 @@ def given_clarity(
     return Clusters(labels, clarity, np.minimum(size, len(Y) - size).astype(float))
 
 
-def _density(Y: FloatArray, k: int, n_jobs: int | None) -> tuple[NDArray[np.float64], IntArray]:
+def _density(Y: FloatArray, k: int, run: Run) -> tuple[NDArray[np.float64], IntArray]:
     """Logarithm of the density at each point, smoothed over its neighbours, and those."""
-    near = map_neighbors(Y, k, n_jobs).astype(np.int64)
-    reach = np.sqrt(np.sum((Y[near[:, -1]].astype(np.float64) - Y) ** 2, axis=1))
+    neighbors = map_neighbors(Y, k, run).astype(np.int64)
+    reach = np.sqrt(np.sum((Y[neighbors[:, -1]].astype(np.float64) - Y) ** 2, axis=1))
     positive = reach[reach > 0]
     floor = positive.min() if len(positive) else 1.0  # points with k others in the same place
     rough = -Y.shape[1] * np.log(np.maximum(reach, floor))
-    return (rough + rough[near].sum(axis=1)) / (k + 1), near
+    return (rough + rough[neighbors].sum(axis=1)) / (k + 1), neighbors
 
 
-def _links(near: IntArray, density: NDArray[np.float64], order: IntArray) -> list[list[int]]:
+def _links(neighbors: IntArray, density: NDArray[np.float64], order: IntArray) -> list[list[int]]:
     """For each point the neighbours, in either direction, that come before it in the order of density."""
-    n, k = near.shape
+    n, k = neighbors.shape
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
-    i, j = np.repeat(np.arange(n), k), near.ravel()
+    i, j = np.repeat(np.arange(n), k), neighbors.ravel()
     low, high = np.where(rank[i] > rank[j], i, j), np.where(rank[i] > rank[j], j, i)
     pairs = np.unique(low * n + high)
     found: list[list[int]] = [[] for _ in range(n)]
@@ -126,13 +127,12 @@ class _Hills:
         self.parent, self.size, self.height, self.min_size = list(range(n)), [1] * n, height, min_size
         self.clarity: dict[int, float] = {}
         self.mass: dict[int, int] = {}
-        self.meetings: list[
-            tuple[int, int]
-        ] = []  # tops that were met, and a point of the hill that swallowed them
+        # Tops that were met, and a point of the hill that swallowed them.
+        self.meetings: list[tuple[int, int]] = []
         self.up: list[int] = list(range(n))  # the way to each point's own top, before any hills met
 
     def reach(self, i: int, higher: list[int]) -> None:
-        """Point i comes out of the water, beside the given points."""
+        """Point i comes out of the water, beside these higher points."""
         tops = sorted({_root(self.parent, j) for j in higher}, key=lambda top: (-self.height[top], top))
         if not tops:
             self.clarity[i] = math.inf
@@ -144,7 +144,7 @@ class _Hills:
         self.size[tops[0]] += 1
 
     def meet(self, a: int, b: int, saddle: float) -> None:
-        """Two islands, given by any of their points, are joined at this height."""
+        """Two islands, named by any of their points, are joined at this height."""
         tops = sorted(
             (_root(self.parent, a), _root(self.parent, b)), key=lambda top: (-self.height[top], top)
         )
@@ -168,26 +168,26 @@ class _Hills:
         return np.array([_root(parent, i) for i in range(len(parent))])
 
 
-def _bridges(Y: FloatArray, hills: _Hills, n_jobs: int | None) -> list[tuple[int, int, float]]:
+def _bridges(Y: FloatArray, hills: _Hills, run: Run) -> list[tuple[int, int, float]]:
     """The shortest gaps that join all islands, shortest first (Borůvka's tree)."""
     island = np.array([_root(hills.parent, i) for i in range(len(Y))])
     found: set[tuple[float, int, int]] = set()
     while len(names := np.unique(island)) > 1:
-        gaps = [_gap(Y, island == name, n_jobs) for name in names]
+        gaps = [_gap(Y, island == name, run) for name in names]
         found.update(gaps)
         for _, a, b in sorted(gaps):
             island[island == max(island[a], island[b])] = min(island[a], island[b])
     return [(a, b, gap) for gap, a, b in sorted(found)]
 
 
-def _gap(Y: FloatArray, inside: NDArray[np.bool_], n_jobs: int | None) -> tuple[float, int, int]:
-    """The shortest way from some points to any other: its length and its two ends, the smaller number first."""
+def _gap(Y: FloatArray, inside: NDArray[np.bool_], run: Run) -> tuple[float, int, int]:
+    """The shortest way from these points to any other: its length and its two ends, the smaller number first."""
     mine, others = np.flatnonzero(inside), np.flatnonzero(~inside)
-    near = others[nearest_in(Y[others], Y[mine], 1, n_jobs)[:, 0]]
-    far = np.sqrt(np.sum((Y[mine].astype(np.float64) - Y[near]) ** 2, axis=1))
-    best = int(far.argmin())
-    a, b = sorted((int(mine[best]), int(near[best])))
-    return float(far[best]), a, b
+    ends = others[nearest_in_map(Y[others], Y[mine], 1, run)[:, 0]]
+    length = np.sqrt(np.sum((Y[mine].astype(np.float64) - Y[ends]) ** 2, axis=1))
+    best = int(length.argmin())
+    a, b = sorted((int(mine[best]), int(ends[best])))
+    return float(length[best]), a, b
 
 
 def _first_like_second(

@@ -1,23 +1,26 @@
 """Maps made again: fresh copies of an estimator with other seeds, on one neighbour graph where it takes one.
 
 Nothing here knows winkel's own estimators: anything with `fit_transform` will do. One that can start from a
-`winkel.Graph` says so by a true attribute `accepts_graph`, and then shares the search for neighbours.
+`winkel.Graph` says so by a true attribute `accepts_graph`, and then shares the search for neighbours; one that takes a
+validated `Table` by a true `accepts_table`, and then need not validate it again.
 """
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..data import Table, as_table
 from ..errors import InvalidInputError, InvalidParameterError
-from ..graph import Graph, knn
+from ..graph import Graph
 from ..graph.graph import require_neighbor_lists
-from ..typing import FloatArray, Metric
+from ..graph.knn import neighbor_graph
+from ..run import Run
+from ..typing import FloatArray, IntArray, Metric
+from .sources import has_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,51 @@ class FittedMap:
 
     Y: FloatArray
     seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """The data of a call that fits estimators: as it came, and as a Table where it has rows."""
+
+    source: Any
+    table: Table | None
+
+    @classmethod
+    def of(cls, X: Any, metric: Metric) -> Data:
+        """The data, validated once if it has rows under this metric."""
+        return cls(X, as_table(X) if has_rows(metric) and not isinstance(X, Graph) else None)
+
+    @classmethod
+    def for_fits(cls, X: Any, estimator: Any) -> Data:
+        """The data that an estimator is fitted to, validated once if it is the estimator's to read."""
+        own = getattr(estimator, "accepts_table", False)
+        return cls.of(X, getattr(estimator, "metric", "euclidean") if own else "precomputed")
+
+    @property
+    def checked(self) -> Any:
+        """The Table, or what is to be used as it came."""
+        return self.source if self.table is None else self.table
+
+    @property
+    def n(self) -> int:
+        """Number of rows or items."""
+        if self.table is not None:
+            return self.table.shape[0]
+        X = self.source
+        return X.n if isinstance(X, Graph) else int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+    def for_estimator(self, estimator: Any) -> Any:
+        """What the estimator is fitted to: the Table if it takes one, else what came in."""
+        return self.checked if getattr(estimator, "accepts_table", False) else self.source
+
+    def rows(self, index: IntArray) -> Data:
+        """The data of these rows."""
+        X = self.source
+        if hasattr(X, "iloc"):
+            part = X.iloc[index]
+        else:
+            part = X[index] if hasattr(X, "shape") else [X[i] for i in index]
+        return Data(part, None if self.table is None else self.table.rows(index))
 
 
 def check_estimator(estimator: Any) -> None:
@@ -53,13 +101,13 @@ def fresh(estimator: Any, seed: int, **parameters: Any) -> Any:
 
 
 def fit_map(estimator: Any, X: Any) -> FittedMap:
-    """The map that a fresh estimator makes of X."""
+    """The map that a fresh estimator makes of X, checked."""
     start = time.perf_counter()
     Y = np.asarray(estimator.fit_transform(X))
     seconds = time.perf_counter() - start
     if Y.ndim != 2 or not np.isfinite(Y).all():
         raise InvalidInputError(f"{estimator!r} made no map of finite numbers; got shape {Y.shape}.")
-    return FittedMap(Y, seconds)
+    return FittedMap(np.ascontiguousarray(Y), seconds)
 
 
 def takes_graph(estimator: Any, metric: Metric | None = None) -> bool:
@@ -69,17 +117,14 @@ def takes_graph(estimator: Any, metric: Metric | None = None) -> bool:
     return metric is None or estimator.metric == metric
 
 
-def shared_graph(
-    estimator: Any, X: Any, *, k: int | None = None, seed: int = 0, n_jobs: int | None = None
-) -> Graph | None:
-    """The neighbour graph of X that this estimator would make, with k neighbours; None if it takes none."""
+def shared_graph(estimator: Any, data: Data, run: Run, k: int | None = None) -> Graph | None:
+    """The neighbour graph that this estimator would make, with k neighbours; None if it takes none."""
     if not takes_graph(estimator):
         return None
-    if isinstance(X, Graph):
-        return X
-    n = len(X) if not hasattr(X, "shape") else X.shape[0]
-    k = min(k or estimator.n_neighbors, n - 1)
-    return knn(X, k, metric=estimator.metric, random_state=seed, n_jobs=n_jobs)
+    if isinstance(data.source, Graph):
+        return data.source
+    k = min(k or estimator.n_neighbors, data.n - 1)
+    return neighbor_graph(data.checked, k, run.quiet(), metric=estimator.metric)
 
 
 def cut_graph(graph: Graph, k: int) -> Graph:
@@ -90,34 +135,6 @@ def cut_graph(graph: Graph, k: int) -> Graph:
     return Graph.from_knn(index[:, :k], distance[:, :k], graph.origin)
 
 
-def progress(steps: Iterable[Any], what: str, verbose: bool, total: int | None = None) -> Iterator[Any]:
-    """The steps, with a bar on the screen (tqdm, where it is installed) if asked for."""
-    if verbose:
-        try:
-            from tqdm.auto import tqdm
-
-            steps = tqdm(steps, desc=what, total=total, leave=False)
-        except ImportError:
-            print(f"winkel: {what}", file=sys.stderr)
-    yield from steps
-
-
-def check_repeats(name: str, value: int, least: int = 1) -> int:
-    """A number of repetitions."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InvalidParameterError(f"{name} must be a whole number of at least {least}; got {value!r}.")
-    return int(value)
-
-
-def pick_rows(X: Any, rows: Any) -> Any:
-    """Some rows of data of whatever kind."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
-
-
-def count_rows(X: Any) -> int:
-    """How many rows or items X has."""
-    if isinstance(X, Graph):
-        return X.n
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+def other_seed(run: Run, repeat: int) -> int:
+    """The seed of a map made again."""
+    return int(run.stream("seeds").bits(1, start=repeat)[0] >> np.uint64(1))

@@ -14,15 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import as_matrix
-from ..errors import InvalidInputError, InvalidParameterError, MissingDependencyError
-from ..graph import Graph, knn, knn_query
+from ..checks import array, integer, refuse
+from ..data import Table, as_table
+from ..errors import InvalidInputError, InvalidParameterError
+from ..graph import Graph
 from ..graph.graph import require_neighbor_lists
+from ..graph.knn import nearest_rows, neighbor_graph
 from ..graph.metrics import pair_distances
-from ..resources import resolve_n_jobs
-from ..typing import FloatArray, Metric
-from .nearest import map_neighbors
-from .rows import PointRows, row_source
+from ..run import Run
+from ..typing import FloatArray, Metric, RandomState
+from .faithfulness import require_pandas
+from .sources import DenseRows, has_rows, map_neighbors, map_table, row_source
+
+Lists = NDArray[np.int32]
 
 _BLOCK = 4096  # neighbourhoods that are fitted at a time
 _FLAT = 1e-9  # a direction with less than this share of the variance is none
@@ -30,7 +34,7 @@ _FLAT = 1e-9  # a direction with less than this share of the variance is none
 
 @dataclass(frozen=True, eq=False)
 class NeighborLists:
-    """Some rows' neighbours of one kind: row i has `indices[indptr[i]:indptr[i + 1]]`, nearest first."""
+    """The rows' neighbours of one kind: row i has `indices[indptr[i]:indptr[i + 1]]`, nearest first."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -80,15 +84,32 @@ class Stretch:
 
 @dataclass(frozen=True, eq=False)
 class Indicatrix:
-    """How far a map can be trusted at each point; one entry a row in all of these.
+    """How far a map can be trusted at each point: what `winkel.indicatrix` returns. It prints as a sentence.
 
-    reliability : from 0 to 1, the mean of two shares: of the neighbours shown, how many are near in the data; of the
-        neighbours in the data, how many are shown near.
-    false_neighbors, missing_neighbors : the others of the two, `.counts` and lists by `[i]`.
-    rank_error : by how many doublings ranks in the map and in the data differ, on average over the point's neighbours in
-        either; ranks beyond `tolerance * n_neighbors` count as the next one.
-    stretch : the ellipse of the local linear fit.
-    variance : what was given, such as the LVM's `variance_`.
+    Attributes
+    ----------
+    n_neighbors, tolerance : int
+        Size of a neighbourhood, and how many times as many rows still count as near.
+    reliability : ndarray of shape (n,)
+        From 0 to 1, the mean of two shares: of the neighbours shown, how many are near in the data; of the neighbours in the
+        data, how many are shown near.
+    false_neighbors, missing_neighbors : NeighborLists
+        The others of the two: `.counts`, and lists by `[i]`.
+    rank_error : ndarray of shape (n,)
+        By how many doublings ranks in the map and in the data differ, on average over the point's neighbours in either;
+        ranks beyond `tolerance * n_neighbors` count as the next one.
+    stretch : Stretch
+        The ellipse of the local linear fit.
+    variance : ndarray of shape (n,) or None
+        What was passed, such as the LVM's `variance_`.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> X = wk.datasets.load_digits().X[:300]
+    >>> points = wk.indicatrix(X, X[:, 20:22])
+    >>> len(points), points.reliability.max() <= 1
+    (300, True)
     """
 
     n_neighbors: int
@@ -114,13 +135,7 @@ class Indicatrix:
     __repr__ = __str__
 
     def to_frame(self) -> Any:
-        """One row a point, as a pandas DataFrame."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError(
-                "to_frame needs the optional package 'pandas', which is not installed. Install it with: pip install pandas."
-            ) from error
+        """One row per point, as a pandas DataFrame."""
         columns: dict[str, Any] = {
             "reliability": self.reliability,
             "false_neighbors": self.false_neighbors.counts,
@@ -132,115 +147,144 @@ class Indicatrix:
             columns["angle"] = self.stretch.angle
         if self.variance is not None:
             columns["variance"] = self.variance
-        return pd.DataFrame(columns)
+        return require_pandas().DataFrame(columns)
 
 
 def indicatrix(
     X: Any,
-    Y: ArrayLike,
+    map: Any,
     X_new: Any = None,
-    Y_new: ArrayLike | None = None,
+    Y_new: Any = None,
     *,
     n_neighbors: int = 15,
     tolerance: int = 3,
     metric: Metric = "euclidean",
     graph: Graph | None = None,
     variance: ArrayLike | None = None,
-    random_state: int | None = 0,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Indicatrix:
-    """How far the map Y of the data X can be trusted at each point, or at new rows placed among them.
+    """How far a map can be trusted at each point, or at new rows placed among them.
 
     Parameters
     ----------
-    X_new, Y_new : new rows and their places in the map; they are judged by their neighbours among X and Y.
-    n_neighbors : size k of a point's neighbourhood.
-    tolerance : a neighbour shown is false when it is not among the `tolerance * k` nearest in the data, and one in the data
-        is missing when it is not among as many in the map.
-    graph : a neighbour graph of X with at least `tolerance * k` neighbours, to spare the search. Beyond 30 000 rows that
-        search is approximate (`random_state`).
-    variance : one number a point to be kept beside, such as the LVM's `variance_`.
+    X : array, data frame, sparse matrix, AnnData or sequence of items
+        The data, as for `winkel.graph.knn`.
+    map : array, fitted estimator, Embedding or path
+        The map of the same rows.
+    X_new : array, data frame, sparse matrix or None, default=None
+        New rows, which are judged by their neighbours in X and in the map, instead of the rows of X.
+    Y_new : array or None, default=None
+        The places of the new rows in the map.
+    n_neighbors : int, default=15
+        Size k of a point's neighbourhood.
+    tolerance : int, default=3
+        A neighbour shown is false when it is not among the `tolerance * k` nearest in the data, and one in the data is
+        missing when it is not among as many in the map.
+    metric : str or callable, default="euclidean"
+        The distance in the data.
+    graph : Graph or None, default=None
+        A neighbour graph of X with at least `tolerance * k` neighbours, to spare the search.
+    variance : array of length n or None, default=None
+        One number per point to be kept beside, such as the LVM's `variance_`.
+    random_state : int, numpy Generator or None, default=0
+        The seed of the search for neighbours, which is approximate beyond 30 000 rows.
+    n_jobs : int or None, default=None
+        Number of threads; None uses every core.
+
+    Returns
+    -------
+    Indicatrix
+        For each point its reliability, its false and missing neighbours, and the ellipse of the stretch.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> X = wk.datasets.load_digits().X[:300]
+    >>> mde = wk.MDE(max_iter=20, random_state=0).fit(X)
+    >>> points = wk.indicatrix(X, mde)
+    >>> points.reliability.shape
+    (300,)
+    >>> points.false_neighbors[0].dtype
+    dtype('int32')
     """
-    flat = as_matrix(getattr(Y, "Y", Y), name="Y", allow_sparse=False)
-    n = len(flat)
+    run = Run.of(random_state=random_state, n_jobs=n_jobs)
+    flat = map_table(map)
+    n = flat.shape[0]
     k, wide = _sizes(n_neighbors, tolerance, n, X_new is not None)
+    data = as_table(X) if has_rows(metric) and not isinstance(X, Graph) else X
     if X_new is None:
-        data = _data_lists(X, wide, metric, graph, n, random_state, n_jobs)
-        shown = map_neighbors(flat, wide, n_jobs)
-        places = flat
+        new = None
+        lists = _data_lists(data, wide, metric, graph, n, run)
+        shown, places = map_neighbors(flat.values, wide, run), flat.values
     else:
-        data, shown, places = _new_lists(X, flat, X_new, Y_new, wide, metric, n_jobs)
-    near_in_data, near_in_map = _member(shown[:, :k], data), _member(data[:, :k], shown)
-    stretch = _stretch(X, X_new, flat, places, data[:, :k], metric, resolve_n_jobs(n_jobs))
+        new, there = _new_rows(X_new, Y_new, flat, metric)
+        lists = nearest_rows(new, data, wide, run, metric=str(metric))[0]
+        shown, places = nearest_rows(there, flat, wide, run)[0], there.values
+    in_data, in_map = _member(shown[:, :k], lists), _member(lists[:, :k], shown)
     return Indicatrix(
         k,
         tolerance,
-        (near_in_data.mean(axis=1) + near_in_map.mean(axis=1)) / 2,
-        NeighborLists.where(shown[:, :k], ~near_in_data),
-        NeighborLists.where(data[:, :k], ~near_in_map),
-        _rank_error(data, shown, k),
-        stretch,
-        None if variance is None else _checked_variance(variance, len(places)),
+        (in_data.mean(axis=1) + in_map.mean(axis=1)) / 2,
+        NeighborLists.where(shown[:, :k], ~in_data),
+        NeighborLists.where(lists[:, :k], ~in_map),
+        _rank_error(lists, shown, k),
+        _stretch(flat.values, places, lists[:, :k], _squared_distances(data, new, lists[:, :k], metric, run)),
+        None if variance is None else array("variance", variance, (len(places),)),
     )
 
 
 def _sizes(n_neighbors: int, tolerance: int, n: int, new: bool) -> tuple[int, int]:
-    for name, value in (("n_neighbors", n_neighbors), ("tolerance", tolerance)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise InvalidParameterError(f"{name} must be a positive integer; got {value!r}.")
+    """Number of neighbours, and of those within the tolerance."""
+    k, tolerance = integer("n_neighbors", n_neighbors, 1), integer("tolerance", tolerance, 1)
     others = n if new else n - 1
-    if n_neighbors > others:
-        raise InvalidParameterError(
-            f"n_neighbors must be at most {others}, the number of other rows; got {n_neighbors}."
-        )
-    return int(n_neighbors), int(min(others, n_neighbors * tolerance))
+    if k > others:
+        refuse("n_neighbors", f"at most {others}, the number of other rows", k)
+    return k, min(others, k * tolerance)
 
 
-def _data_lists(
-    X: Any, wide: int, metric: Metric, graph: Graph | None, n: int, seed: int | None, n_jobs: int | None
-) -> NDArray[np.int32]:
-    graph = graph or knn(X, wide, metric=metric, random_state=seed, n_jobs=n_jobs)
+def _data_lists(data: Any, wide: int, metric: Metric, graph: Graph | None, n: int, run: Run) -> Lists:
+    """The `wide` nearest rows in the data."""
+    graph = graph or neighbor_graph(data, wide, run, metric=metric)
     index, _ = require_neighbor_lists(graph, "indicatrix")
     if len(index) != n:
-        raise InvalidInputError(f"X and Y must have the same rows; got {len(index)} and {n}.")
+        raise InvalidInputError(f"X and map must have the same rows; got {len(index)} and {n}.")
     if index.shape[1] < wide or (index[:, :wide] < 0).any():
         raise InvalidInputError(
             f"the graph must list tolerance * n_neighbors = {wide} neighbours of every row; its lists have "
-            f"{index.shape[1]} places. Make it with winkel.graph.knn(X, {wide}), or leave graph away."
+            f"{index.shape[1]} places. Make it with winkel.graph.knn(X, {wide}), or omit graph."
         )
     return index[:, :wide]
 
 
-def _new_lists(
-    X: Any, flat: FloatArray, X_new: Any, Y_new: ArrayLike | None, wide: int, metric: Metric, n_jobs: int | None
-) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:  # fmt: skip
-    if callable(metric) or metric == "precomputed":
+def _new_rows(X_new: Any, Y_new: Any, flat: Table, metric: Metric) -> tuple[Table, Table]:
+    """The new rows and their places in the map."""
+    if not has_rows(metric):
         raise InvalidParameterError(
             "new rows can be judged under a named metric only, by which they can be compared with X."
         )
     if Y_new is None:
         raise InvalidParameterError("X_new needs Y_new, the places of the new rows in the map.")
-    places = as_matrix(getattr(Y_new, "Y", Y_new), name="Y_new", min_rows=1, allow_sparse=False)
-    data, _ = knn_query(X_new, X, wide, metric=metric, n_jobs=n_jobs)
-    if len(data) != len(places) or places.shape[1] != flat.shape[1]:
+    new, places = as_table(X_new, name="X_new", min_rows=1), map_table(Y_new, "Y_new", min_rows=1)
+    if new.shape[0] != places.shape[0] or places.shape[1] != flat.shape[1]:
         raise InvalidInputError(
-            f"X_new and Y_new must have the same rows, and Y_new the {flat.shape[1]} columns of Y; "
-            f"got {len(data)} rows and shape {places.shape}."
+            f"X_new and Y_new must have the same rows, and Y_new the {flat.shape[1]} columns of the map; "
+            f"got {new.shape[0]} rows and shape {places.shape}."
         )
-    return data, knn_query(places, flat, wide, n_jobs=n_jobs)[0], places
+    return new, places
 
 
-def _member(some: NDArray[np.int32], lists: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Which entries of `some` are in the same row's list."""
+def _member(entries: Lists, lists: Lists) -> NDArray[np.bool_]:
+    """Which entries are in the same row's list."""
     ordered = np.sort(lists, axis=1)
-    found = np.empty(some.shape, bool)
-    for start in range(0, len(some), _BLOCK):
+    found = np.empty(entries.shape, bool)
+    for start in range(0, len(entries), _BLOCK):
         part = slice(start, start + _BLOCK)
-        found[part] = (some[part, :, None] == ordered[part, None, :]).any(axis=2)
+        found[part] = (entries[part, :, None] == ordered[part, None, :]).any(axis=2)
     return found
 
 
-def _rank_error(data: NDArray[np.int32], shown: NDArray[np.int32], k: int) -> NDArray[np.float64]:
+def _rank_error(data: Lists, shown: Lists, k: int) -> NDArray[np.float64]:
     """Mean of |log2(rank in the data / rank in the map)| over the neighbours in either."""
     total = np.zeros(len(data))
     count = np.full(len(data), float(k))
@@ -256,79 +300,73 @@ def _rank_error(data: NDArray[np.int32], shown: NDArray[np.int32], k: int) -> ND
     return total / count
 
 
-def _place(some: NDArray[np.int32], lists: NDArray[np.int32]) -> NDArray[np.float64]:
+def _place(entries: Lists, lists: Lists) -> NDArray[np.float64]:
     """Place, from 1 on, of entries in the same row's list; one beyond its end for those that are not there."""
-    same = some[:, :, None] == lists[:, None, :]
+    same = entries[:, :, None] == lists[:, None, :]
     return np.where(same.any(axis=2), same.argmax(axis=2), lists.shape[1]) + 1.0
 
 
 def _stretch(
-    X: Any,
-    X_new: Any,
     flat: FloatArray,
     places: FloatArray,
-    near: NDArray[np.int32],
-    metric: Metric,
-    n_jobs: int,
+    neighbors: Lists,
+    squared_distances: Iterator[tuple[slice, NDArray[np.float64]]],
 ) -> Stretch:
     d = flat.shape[1]
-    axes, directions = np.empty((len(near), d)), np.empty((len(near), d, d))
-    for part, square in _squared_distances(X, X_new, near, metric, n_jobs):
-        # Inner products of the neighbours as seen from the point; half the squares of its own distances remain.
-        own = square[:, 0, 1:]
-        gram = 0.5 * (own[:, :, None] + own[:, None, :] - square[:, 1:, 1:])
-        values, vectors = np.linalg.eigh(gram)
-        size = np.zeros((len(gram), d))
-        main = min(d, gram.shape[1])
-        size[:, :main] = np.maximum(values[:, ::-1][:, :main], 0)
-        size[size <= _FLAT * np.maximum(size[:, :1], np.finfo(float).tiny)] = 0
-        basis = np.zeros((len(gram), gram.shape[1], d))
-        basis[:, :, :main] = vectors[:, :, ::-1][:, :, :main]
-        moved = flat[near[part]].astype(np.float64) - places[part].astype(np.float64)[:, None, :]
-        # Coordinates along the main directions are basis · √size, so least squares is basisᵀ · moved / √size.
-        root = np.sqrt(size)
-        fit = np.einsum("pka,pkd->pad", basis, moved) * np.divide(
-            1.0, root, out=np.zeros_like(root), where=root > 0
-        )[:, :, None]  # fmt: skip
-        _, axes[part], directions[part] = np.linalg.svd(fit)
+    axes, directions = np.empty((len(neighbors), d)), np.empty((len(neighbors), d, d))
+    for part, square in squared_distances:
+        moved = flat[neighbors[part]].astype(np.float64) - places[part].astype(np.float64)[:, None, :]
+        _, axes[part], directions[part] = np.linalg.svd(_linear_fit(square, moved))
     flat_nowhere = axes[(axes > 0).all(axis=1)]
     middle = float(np.median(np.exp(np.log(flat_nowhere).mean(axis=1)))) if len(flat_nowhere) else 1.0
     angle = np.arctan2(directions[:, 0, 1], directions[:, 0, 0]) % np.pi if d == 2 else None
     return Stretch(axes / middle, directions, angle)
 
 
+def _linear_fit(square: NDArray[np.float64], moved: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each neighbourhood the d × d matrix that takes its main directions in the data to the map, by least squares."""
+    # Inner products of the neighbours as seen from the point; half the squares of its own distances remain.
+    own = square[:, 0, 1:]
+    gram = 0.5 * (own[:, :, None] + own[:, None, :] - square[:, 1:, 1:])
+    values, vectors = np.linalg.eigh(gram)
+    k, d = gram.shape[1], moved.shape[2]
+    size = np.zeros((len(gram), d))
+    main = min(d, k)
+    size[:, :main] = np.maximum(values[:, ::-1][:, :main], 0)
+    size[size <= _FLAT * np.maximum(size[:, :1], np.finfo(float).tiny)] = 0
+    basis = np.zeros((len(gram), k, d))
+    basis[:, :, :main] = vectors[:, :, ::-1][:, :, :main]
+    # Coordinates along the main directions are basis · √size, so least squares is basisᵀ · moved / √size.
+    root = np.sqrt(size)
+    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
+    return np.einsum("pka,pkd->pad", basis, moved) * inverse[:, :, None]
+
+
 def _squared_distances(
-    X: Any, X_new: Any, near: NDArray[np.int32], metric: Metric, n_jobs: int
+    data: Any, new: Table | None, neighbors: Lists, metric: Metric, run: Run
 ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Blocks of (1 + k) × (1 + k) squared distances within each neighbourhood, the point itself first."""
-    source = row_source(X, metric, n_jobs)
-    values, first = _stacked(source, X_new), source.n
-    k = near.shape[1]
-    for start in range(0, len(near), _BLOCK):
-        part = slice(start, min(start + _BLOCK, len(near)))
-        centre = np.arange(part.start, part.stop, dtype=np.int32) + (first if X_new is not None else 0)
-        group = np.column_stack([centre.astype(np.int32), near[part]])
-        a, b = np.triu_indices(k + 1, 1)
+    source = row_source(data, metric, run)
+    stacked = None if new is None else _stacked(source, new)
+    first, k = source.n if new is not None else 0, neighbors.shape[1]
+    a, b = np.triu_indices(k + 1, 1)
+    for start in range(0, len(neighbors), _BLOCK):
+        part = slice(start, min(start + _BLOCK, len(neighbors)))
+        centre = np.arange(part.start, part.stop, dtype=np.int32) + first
+        group = np.column_stack([centre.astype(np.int32), neighbors[part]])
         pairs = np.ascontiguousarray(np.stack([group[:, a], group[:, b]], axis=2).reshape(-1, 2))
-        far = source.pairs(pairs) if values is None else pair_distances(values, pairs, str(metric), n_jobs)
+        if stacked is None:
+            distance = source.pairs(pairs)
+        else:
+            distance = pair_distances(stacked, pairs, str(metric), run.n_jobs)
         square = np.zeros((len(group), k + 1, k + 1))
-        square[:, a, b] = square[:, b, a] = far.reshape(len(group), -1).astype(np.float64) ** 2
+        square[:, a, b] = square[:, b, a] = distance.reshape(len(group), -1).astype(np.float64) ** 2
         yield part, square
 
 
-def _stacked(source: Any, X_new: Any) -> FloatArray | None:
-    """Fitted and new rows in one dense array; None where there are no new ones."""
-    if X_new is None:
-        return None
-    if not isinstance(source, PointRows):
+def _stacked(source: Any, new: Table) -> FloatArray:
+    """Fitted and new rows in one dense array."""
+    if not isinstance(source, DenseRows):
         raise InvalidInputError("the stretch at new rows needs dense rows; pass X.toarray() if it fits.")
-    return np.concatenate(
-        [source.points.X, as_matrix(X_new, name="X_new", min_rows=1).astype(source.points.X.dtype)]
-    )
-
-
-def _checked_variance(variance: ArrayLike, n: int) -> FloatArray:
-    values = np.asarray(variance, dtype=np.float64)
-    if values.shape != (n,):
-        raise InvalidInputError(f"variance must hold one number a point, {n}; got shape {values.shape}.")
-    return values
+    X = source.points.X
+    return np.concatenate([X, new.values.astype(X.dtype)])

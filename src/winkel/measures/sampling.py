@@ -7,8 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidParameterError
+from ..checks import refuse
 from ..random import Stream
+from ..typing import FloatArray
 
 EXACT_UP_TO = 10_000  # rows: up to here every row is counted
 SAMPLED_ROWS = 1_000
@@ -23,14 +24,21 @@ def sampled_rows(n: int, sample: str | int | None, seed: int) -> NDArray[np.int6
     elif sample is None:
         size = n
     elif isinstance(sample, bool) or not isinstance(sample, int | np.integer) or sample < 2:
-        raise InvalidParameterError(
-            f'sample must be "auto", None (all rows) or a number of rows, at least 2; got {sample!r}.'
-        )
+        refuse("sample", '"auto", None (all rows) or a number of rows, at least 2', sample)
     else:
         size = min(int(sample), n)
     if size == n:
         return np.arange(n)
     return np.sort(Stream.named(seed, "measured rows").permutation(n)[:size])
+
+
+def spread(values: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> FloatArray:
+    """One value for each of n rows, NaN for those that were not measured."""
+    if len(rows) == n:
+        return values
+    full = np.full(n, np.nan)
+    full[rows] = values
+    return full
 
 
 def sampled_pairs(n: int, count: int, seed: int) -> NDArray[np.int32]:
@@ -51,10 +59,10 @@ def half_width(values: NDArray[np.float64], n: int, width: float) -> float:
 
     s = len(values)
     finite = math.sqrt(max(0.0, 1 - s / n))
-    spread = float(values.std(ddof=1)) if s > 1 else 0.0
-    if spread == 0:
+    deviation = float(values.std(ddof=1)) if s > 1 else 0.0
+    if deviation == 0:
         return finite * width * min(1.0, -math.log(1 - _LEVEL) / s)
-    return finite * float(stdtrit(s - 1, 0.5 + _LEVEL / 2)) * spread / math.sqrt(s)
+    return finite * float(stdtrit(s - 1, 0.5 + _LEVEL / 2)) * deviation / math.sqrt(s)
 
 
 def mean_interval(

@@ -1,24 +1,82 @@
-"""`similarity`: how much two maps of the same rows are alike, whatever their size, place and orientation."""
+"""Two maps of the same rows: `align` turns one onto the other, `similarity` says how much they are alike."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ..errors import InvalidInputError, InvalidParameterError
-from ..graph.knn import knn
-from ..random import Stream
-from ..resources import resolve_seed
-from ..typing import RandomState
+from ..checks import choice, integer
+from ..data import Table
+from ..errors import InvalidInputError
+from ..graph.graph import require_neighbor_lists
+from ..graph.knn import neighbor_graph
+from ..run import Run
+from ..typing import FloatArray, RandomState
+from .sources import map_table
 
 Matrix = NDArray[np.float64]
 KINDS = ("procrustes", "distances", "neighbors")
 
 
+def align(map: Any, target: Any, *, shift: bool = True, scale: bool = False) -> FloatArray:
+    """The map turned (rotated or reflected) to lie as close to `target` as possible, row to row, in squares.
+
+    This is the orthogonal Procrustes problem (Agrawal et al. 2021, section 2.4.5): Q = VUᵀ for the singular value
+    decomposition UΣVᵀ of targetᵀY.
+
+    Parameters
+    ----------
+    map : array, fitted estimator, Embedding or path
+        The map to turn.
+    target : array, fitted estimator, Embedding or path
+        A map of the same rows in as many dimensions.
+    shift : bool, default=True
+        Whether to turn about the means and to move the map onto the mean of `target`, which changes nothing for two
+        centred maps.
+    scale : bool, default=False
+        Whether to stretch the map by the best factor too.
+
+    Returns
+    -------
+    ndarray of shape (n, n_components)
+        The turned map, in the precision of `map`.
+
+    Examples
+    --------
+    >>> import numpy as np, winkel as wk
+    >>> target = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]])
+    >>> turned = target @ np.array([[0.0, -1.0], [1.0, 0.0]]) + 5
+    >>> np.allclose(wk.align(turned, target), target)
+    True
+    """
+    table, goal = map_table(map, min_rows=1), map_table(target, "target", min_rows=1).values
+    if table.shape != goal.shape:
+        raise InvalidInputError(
+            "map and target must be maps of the same rows in as many dimensions; "
+            f"got shapes {table.shape} and {goal.shape}."
+        )
+    source, goal = table.values.astype(np.float64), goal.astype(np.float64)
+    middle, there = _mean(source, shift), _mean(goal, shift)
+    moved = source - middle
+    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+        U, singular, Vt = np.linalg.svd((goal - there).T @ moved)
+        turned = moved @ (Vt.T @ U.T)
+    if scale:
+        square = float(np.sum(moved * moved))
+        turned *= float(singular.sum()) / square if square > 0 else 1.0
+    return (turned + there).astype(table.dtype)
+
+
+def _mean(Y: Matrix, shift: bool) -> Matrix:
+    return Y.mean(axis=0) if shift else np.zeros(Y.shape[1])
+
+
 def similarity(
-    Y1: ArrayLike,
-    Y2: ArrayLike,
+    map1: Any,
+    map2: Any,
     *,
     kind: str = "procrustes",
     n_neighbors: int = 15,
@@ -29,23 +87,48 @@ def similarity(
     """How alike two maps of the same rows are, from 0 to 1, which equal maps have.
 
     It is symmetric, and does not change when either map is moved, stretched as a whole, turned or mirrored (Draganov and
-    Dohn 2023, section 6.1). The maps may have different numbers of dimensions.
+    Dohn 2023, section 6.1). The maps may have different numbers of dimensions. A map whose rows all lie in one place is
+    alike only to another such map.
 
-    kind : "procrustes" is the share of structure that one map has in common with the other when it is turned onto it: the
-        sum of the singular values of Y1ᵀY2 over ‖Y1‖‖Y2‖, both centred; the large shape decides.
+    Parameters
+    ----------
+    map1, map2 : array, fitted estimator, Embedding or path
+        The two maps.
+    kind : {"procrustes", "distances", "neighbors"}, default="procrustes"
+        "procrustes" is the share of structure that one map has in common with the other when it is turned onto it: the sum
+        of the singular values of Y1ᵀY2 over ‖Y1‖‖Y2‖, both centred; the large shape decides.
         "distances" is the distance correlation (Székely, Rizzo and Bakirov 2007): the cosine between the two matrices of
         distances, centred by rows and columns; all scales decide.
         "neighbors" is the mean share of the `n_neighbors` nearest rows that both maps agree on; the small shape decides.
-    max_rows : "distances" is computed on so many rows, drawn by `random_state`, when there are more.
+    n_neighbors : int, default=15
+        Size of a neighbourhood for "neighbors".
+    max_rows : int, default=2000
+        "distances" is computed on this many rows, drawn by `random_state`, when there are more.
+    random_state : int, numpy Generator or None, default=0
+        The seed of that draw.
+    n_jobs : int or None, default=None
+        Number of threads; None uses every core.
 
-    A map whose rows all lie in one place is alike only to another such map.
+    Returns
+    -------
+    float
+        The similarity.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> X = wk.datasets.load_digits().X[:200]
+    >>> round(wk.similarity(X[:, 20:22], 3 * X[:, 20:22] + 1), 6)
+    1.0
+    >>> wk.similarity(X[:, 20:22], X[:, 40:42]) < 1
+    True
     """
-    if kind not in KINDS:
-        raise InvalidParameterError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}.")
-    first, second = _centred("Y1", Y1), _centred("Y2", Y2)
+    run = Run.of(random_state=random_state, n_jobs=n_jobs)
+    choice("kind", kind, KINDS)
+    first, second = _centred("map1", map1), _centred("map2", map2)
     if len(first) != len(second):
         raise InvalidInputError(
-            f"Y1 and Y2 must be maps of the same rows; got {len(first)} and {len(second)} rows."
+            f"map1 and map2 must be maps of the same rows; got {len(first)} and {len(second)} rows."
         )
     if not first.any() or not second.any():
         return float(not first.any() and not second.any())
@@ -53,21 +136,16 @@ def similarity(
         if kind == "procrustes":
             value = float(np.linalg.svd(first.T @ second, compute_uv=False).sum())
         elif kind == "distances":
-            rows = _some_rows(len(first), max_rows, resolve_seed(random_state))
+            rows = _drawn_rows(len(first), integer("max_rows", max_rows, 2), run)
             value = _distance_correlation(first[rows], second[rows])
         else:
-            value = _shared_neighbors(first, second, n_neighbors, n_jobs)
+            value = _shared_neighbors(first, second, integer("n_neighbors", n_neighbors, 1), run)
     return min(max(value, 0.0), 1.0)
 
 
-def _centred(name: str, Y: ArrayLike) -> Matrix:
+def _centred(name: str, map: Any) -> Matrix:
     """The map with mean zero and unit norm; zero when all rows lie in one place."""
-    array = np.array(Y, dtype=np.float64)
-    if array.ndim != 2 or 0 in array.shape:
-        raise InvalidInputError(f"{name} must be a map, rows by dimensions; got shape {array.shape}.")
-    finite = np.isfinite(array).all(axis=1)
-    if not finite.all():
-        raise InvalidInputError(f"{name} must be finite; row {int(np.argmin(finite))} is not.")
+    array = np.array(map_table(map, name, min_rows=1).values, dtype=np.float64)
     largest = float(np.abs(array).max())
     if largest == 0:
         return array
@@ -78,12 +156,10 @@ def _centred(name: str, Y: ArrayLike) -> Matrix:
     return array / norm if norm > 1e-14 * np.sqrt(array.size) else np.zeros_like(array)
 
 
-def _some_rows(n: int, most: int, seed: int) -> NDArray[np.int64]:
-    if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 2:
-        raise InvalidParameterError(f"max_rows must be an integer of at least 2; got {most!r}.")
+def _drawn_rows(n: int, most: int, run: Run) -> NDArray[np.int64]:
     if n <= most:
         return np.arange(n)
-    return np.sort(Stream.named(seed, "similarity").permutation(n)[:most])
+    return np.sort(run.stream("similarity").permutation(n)[:most])
 
 
 def _distance_correlation(first: Matrix, second: Matrix) -> float:
@@ -104,14 +180,12 @@ def _centred_distances(Y: Matrix) -> Matrix:
     return D - D.mean(axis=0) - D.mean(axis=1, keepdims=True) + D.mean()
 
 
-def _shared_neighbors(first: Matrix, second: Matrix, n_neighbors: int, n_jobs: int | None) -> float:
+def _shared_neighbors(first: Matrix, second: Matrix, n_neighbors: int, run: Run) -> float:
     n = len(first)
-    if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int | np.integer) or n_neighbors < 1:
-        raise InvalidParameterError(f"n_neighbors must be a positive integer; got {n_neighbors!r}.")
-    k = min(int(n_neighbors), n - 1)
+    k = min(n_neighbors, n - 1)
     lists = []
     for Y in (first, second):
-        found = knn(Y, k, method="exact", n_jobs=n_jobs).knn_indices
-        assert found is not None
-        lists.append(np.sort(np.arange(n)[:, None] * n + found.astype(np.int64), axis=None))
+        graph = neighbor_graph(Table(Y, validated=True), k, run, method="exact")
+        index, _ = require_neighbor_lists(graph, "similarity")
+        lists.append(np.sort(np.arange(n)[:, None] * n + index.astype(np.int64), axis=None))
     return len(np.intersect1d(lists[0], lists[1], assume_unique=True)) / (n * k)

@@ -9,28 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidParameterError
+from ..checks import choice, integer, number
 from ..graph import Graph
-from ..random import Stream
-from ..resources import resolve_seed
+from ..run import Run
 from ..typing import FloatArray, IntArray, RandomState
-from .align import align
-from .fits import (
-    check_estimator,
-    check_repeats,
-    count_rows,
-    fit_map,
-    fresh,
-    pick_rows,
-    progress,
-    shared_graph,
-)
-from .nearest import map_neighbors
-from .similarity import similarity
+from .fits import Data, check_estimator, fit_map, fresh, other_seed, shared_graph
+from .similarity import align, similarity
+from .sources import map_neighbors
+
+_KINDS = {"seeds": ("seed",), "rows": ("rows",), "both": ("seed", "rows")}
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Repeat:
     """One map made again: its rows, its places turned and scaled onto the first map, and how alike it is."""
 
     kind: str
@@ -43,19 +34,36 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """What stays when a map is made again.
+    """What stays when a map is made again: what `winkel.stability` returns. It prints as a sentence.
 
-    Y : the first map, onto which the others were turned; `runs` are those others.
-    neighbors : for each point the share of its nearest in the map that stay its nearest, mean over runs; NaN for a point
+    Attributes
+    ----------
+    Y : ndarray of shape (n, n_components)
+        The first map, onto which the others were turned.
+    n_neighbors : int
+        Size of the neighbourhoods that were compared.
+    runs : tuple of Repeat
+        The maps made again.
+    neighbors : ndarray of shape (n,)
+        For each point the share of its nearest in the map that stay its nearest, on average over runs; NaN for a point
         that was in none.
-    displacement : for each point the distance it moves, root mean square over runs, as a share of the map's radius.
-    value : mean of `neighbors`, with the `interval` (95 %, over runs) that so few runs allow; `chance` is the value of maps
-        that have nothing in common. `similarity` compares the large shapes (`winkel.similarity`), mean over runs.
+    displacement : ndarray of shape (n,)
+        For each point the distance it moves, root mean square over runs, as a share of the map's radius.
+    value : float
+        Mean of `neighbors`.
+    interval : tuple of float or None
+        The 95 % interval of `value`, over runs.
+    chance : float
+        The value of maps that have nothing in common.
+    similarity : float
+        How alike the large shapes are (`winkel.similarity`), mean over runs.
+    shared_graph : bool
+        Whether all maps started from one neighbour graph.
     """
 
     Y: FloatArray
     n_neighbors: int
-    runs: tuple[Run, ...]
+    runs: tuple[Repeat, ...]
     neighbors: NDArray[np.float64]
     displacement: NDArray[np.float64]
     value: float
@@ -97,54 +105,82 @@ def stability(
     vary: str = "both",
     share: float = 0.9,
     n_neighbors: int = 15,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Stability:
-    """What stays of the estimator's map of X when it is made again, after turning and scaling each onto the first.
+    """What stays of an estimator's map when it is made again, after turning and scaling each onto the first.
 
     Parameters
     ----------
-    estimator : anything with `fit_transform` and scikit-learn's parameters. Where it can start from a `winkel.Graph`
+    estimator : estimator
+        Anything with `fit_transform` and scikit-learn's parameters. Where it can start from a `winkel.Graph`
         (`accepts_graph`), neighbours are searched once for all runs; otherwise each run starts from the rows.
-    n_runs : maps made again of each kind.
-    vary : "seeds", "rows" (subsamples with a `share` of the rows each), or "both".
-    n_neighbors : size of the neighbourhoods in the map that are compared.
+    X : array, data frame, sparse matrix, AnnData, Graph or whatever the estimator takes
+        The data.
+    n_runs : int, default=5
+        Maps made again of each kind.
+    vary : {"both", "seeds", "rows"}, default="both"
+        What changes from run to run: the seed, the rows (subsamples with a `share` of them), or each in turn.
+    share : float, default=0.9
+        Share of the rows in a subsample.
+    n_neighbors : int, default=15
+        Size of the neighbourhoods in the map that are compared.
+    random_state : int, numpy Generator or None, default=0
+        The seed of the first map, from which the others follow.
+    n_jobs : int or None, default=None
+        Number of threads; None uses every core.
+    verbose : bool, default=False
+        Whether to show progress.
+
+    Returns
+    -------
+    Stability
+        One value, and for every point whether it keeps its neighbours and its place.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> X = wk.datasets.load_digits().X[:200]
+    >>> found = wk.stability(wk.MDE(max_iter=20), X, n_runs=1)
+    >>> found.chance < found.value <= 1
+    True
     """
     check_estimator(estimator)
-    n_runs, n = check_repeats("n_runs", n_runs), count_rows(X)
-    kinds = _kinds(vary, share)
-    k = min(check_repeats("n_neighbors", n_neighbors), max(1, (n - 1) // 2))
-    seed = resolve_seed(random_state)
-    graph = shared_graph(estimator, X, seed=seed, n_jobs=n_jobs)
-    data = X if graph is None else graph
-    first = fit_map(fresh(estimator, seed), data).Y
+    n_runs = integer("n_runs", n_runs, 1)
+    kinds = _KINDS[choice("vary", vary, _KINDS)]
+    share = number("share", share, 0.0, 1.0, low_open=True, high_open=True)
+    run = Run.of(random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+    data = Data.for_fits(X, estimator)
+    n = data.n
+    k = min(integer("n_neighbors", n_neighbors, 1), max(1, (n - 1) // 2))
+    graph = shared_graph(estimator, data, run)
+    whole = data.for_estimator(estimator) if graph is None else graph
+    first = fit_map(fresh(estimator, run.seed), whole).Y
     plan = [(kind, r) for kind in kinds for r in range(n_runs)]
-    runs = []
-    for kind, r in progress(plan, "maps made again", verbose, len(plan)):
-        rows = np.arange(n) if kind == "seed" else _subsample(n, share, seed, r)
-        part = data if kind == "seed" else _part(data, rows)
-        other = seed if kind == "rows" else other_seed(seed, r)
-        Y = fit_map(fresh(estimator, other), part).Y
-        runs.append(compare_maps(kind, first, Y, rows, k, n_jobs))
-    return _summary(first, tuple(runs), k, graph is not None)
+    repeats = []
+    for kind, r in run.progress(plan, "maps made again", len(plan)):
+        rows = np.arange(n) if kind == "seed" else _subsample(n, share, run, r)
+        part = whole if kind == "seed" else _part(estimator, data, graph, rows)
+        seed = run.seed if kind == "rows" else other_seed(run, r)
+        Y = fit_map(fresh(estimator, seed), part).Y
+        repeats.append(compare_maps(kind, first, Y, rows, k, run))
+    return _summary(first, tuple(repeats), k, graph is not None)
 
 
-def compare_maps(
-    kind: str, first: FloatArray, Y: FloatArray, rows: IntArray, k: int, n_jobs: int | None
-) -> Run:
-    """One map of some rows against the first map of all."""
+def compare_maps(kind: str, first: FloatArray, Y: FloatArray, rows: IntArray, k: int, run: Run) -> Repeat:
+    """One map of these rows against the first map of all."""
     there = np.ascontiguousarray(first[rows])
     k = min(k, len(rows) - 1)
     turned = align(Y, there, scale=True)
-    a, b = (map_neighbors(np.ascontiguousarray(M), k, n_jobs) for M in (there, Y))
+    a, b = (map_neighbors(np.ascontiguousarray(M), k, run) for M in (there, Y))
     kept = (np.sort(a, axis=1)[:, :, None] == b[:, None, :]).any(axis=2).mean(axis=1)
     radius = float(np.sqrt(np.mean(np.sum((there - there.mean(axis=0)) ** 2, axis=1))))
     moved = np.sqrt(np.sum((turned - there).astype(np.float64) ** 2, axis=1)) / (radius or 1.0)
-    return Run(kind, rows, turned, kept, moved, similarity(there, Y))
+    return Repeat(kind, rows, turned, kept, moved, similarity(there, Y))
 
 
-def _summary(first: FloatArray, runs: tuple[Run, ...], k: int, shared: bool) -> Stability:
+def _summary(first: FloatArray, runs: tuple[Repeat, ...], k: int, shared: bool) -> Stability:
     n = len(first)
     seen, kept, moved = np.zeros(n), np.zeros(n), np.zeros(n)
     for run in runs:
@@ -170,23 +206,10 @@ def run_interval(values: NDArray[np.float64]) -> tuple[float, float] | None:
     return max(0.0, float(values.mean()) - half), min(1.0, float(values.mean()) + half)
 
 
-def other_seed(seed: int, run: int) -> int:
-    return int(Stream.named(seed, "seeds").bits(1, start=run)[0] >> np.uint64(1))
-
-
-def _subsample(n: int, share: float, seed: int, run: int) -> IntArray:
+def _subsample(n: int, share: float, run: Run, repeat: int) -> IntArray:
     size = max(3, round(share * n))
-    return np.sort(Stream.named(seed, f"subsample {run}").permutation(n)[:size])
+    return np.sort(run.stream(f"subsample {repeat}").permutation(n)[:size])
 
 
-def _part(data: Any, rows: IntArray) -> Any:
-    return data.subgraph(rows) if isinstance(data, Graph) else pick_rows(data, rows)
-
-
-def _kinds(vary: str, share: float) -> tuple[str, ...]:
-    allowed = {"seeds": ("seed",), "rows": ("rows",), "both": ("seed", "rows")}
-    if vary not in allowed:
-        raise InvalidParameterError(f"vary must be 'seeds', 'rows' or 'both'; got {vary!r}.")
-    if not 0 < share < 1:
-        raise InvalidParameterError(f"share must lie between 0 and 1; got {share!r}.")
-    return allowed[vary]
+def _part(estimator: Any, data: Data, graph: Graph | None, rows: IntArray) -> Any:
+    return data.rows(rows).for_estimator(estimator) if graph is None else graph.subgraph(rows)

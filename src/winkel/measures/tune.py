@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ..checks import integer, number, optional
+from ..data import Table
 from ..errors import InvalidParameterError
 from ..graph import Graph
-from ..random import Stream
-from ..resources import resolve_n_jobs, resolve_seed
+from ..run import Run
 from ..typing import FloatArray, Metric, RandomState
-from .fits import check_estimator, check_repeats, cut_graph, fit_map, fresh, progress, shared_graph
-from .nearest import map_neighbors
-from .neighbors import check_count, check_map, rank_maps
-from .rows import RowSource, row_source
-from .sampling import sampled_rows
-from .stability import other_seed
-from .trust import table_lines
+from .context import Context, Measured
+from .faithfulness import possible_scores, table_lines
+from .fits import Data, check_estimator, cut_graph, fit_map, fresh, other_seed, shared_graph
+from .registry import Score, ScoreDefinition
+from .sources import map_neighbors, map_table
 
 _RESAMPLES = 1000
 _CLOSE = 0.05  # candidates that win at least this share of resamples cannot be told from the best
@@ -29,9 +29,22 @@ _CLOSE = 0.05  # candidates that win at least this share of resamples cannot be 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One choice of parameters and the means over its maps: area under R_NX, agreement of neighbours, and both.
+    """One choice of parameters, and the means over its maps.
 
-    `wins` is the share of resamples of rows and runs in which it was the best.
+    Attributes
+    ----------
+    parameters : mapping of str to object
+        The choice.
+    faithfulness : float
+        The score that parameters are chosen by, on average over the maps.
+    stability : float
+        Agreement of neighbours between runs.
+    score : float
+        Both together, by which candidates are ordered.
+    wins : float
+        Share of resamples of rows and runs in which it was the best.
+    seconds : float
+        What one map took.
     """
 
     parameters: Mapping[str, Any]
@@ -44,13 +57,28 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """Candidates from the best to the worst.
+    """Choices of parameters from the best to the worst: what `winkel.tune` returns. It prints as a table.
 
-    `best` are the parameters of the first, `confidence` how often it stays the best when rows and runs are drawn again,
-    and `alike` those that cannot be told from it: all that win at least one resample in twenty.
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+        All choices, the best first.
+    score_name : str
+        The score that they were chosen by.
+    n_runs, n_measured : int
+        Maps of each choice, and rows they were measured on.
+    shared_graph : bool
+        Whether all maps started from one neighbour graph.
+    best : mapping of str to object
+        The recommended parameters.
+    confidence : float
+        How often they stay the best when rows and runs are drawn again.
+    alike : tuple of mappings
+        Parameters that cannot be told from the best: all that win at least one resample in twenty.
     """
 
     candidates: tuple[Candidate, ...]
+    score_name: str
     n_runs: int
     n_measured: int
     shared_graph: bool
@@ -72,7 +100,7 @@ class Tuning:
 
     def __str__(self) -> str:
         rows: list[tuple[str, ...]] = [
-            ("parameters", "score", "faithfulness", "stability", "wins", "seconds")
+            ("parameters", "score", self.score_name, "stability", "wins", "seconds")
         ]
         for c in self.candidates:
             text = ", ".join(f"{name}={value!r}" for name, value in c.parameters.items())
@@ -96,42 +124,100 @@ def tune(
     X: Any,
     grid: Mapping[str, Sequence[Any]],
     *,
+    score: str | Callable[[Context], Any] = "rnx_auc",
+    labels: ArrayLike | None = None,
     n_runs: int = 3,
     n_neighbors: int = 15,
     metric: Metric = "euclidean",
     sample: str | int | None = 1000,
-    stability_weight: float = 0.5,
-    random_state: RandomState = None,
+    stability_weight: float | None = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Tuning:
-    """The parameters of `grid` whose maps of X are the most faithful and stable, without any labels.
+    """The parameters whose maps are the most faithful and stable, without any labels.
 
     Each choice is mapped from `n_runs` seeds. Faithfulness is the area under R_NX, which sees all sizes of neighbourhoods
-    and favours none of the choices of n_neighbors; stability is the share of a point's `n_neighbors` nearest in the map on
-    which two runs agree. The score weighs both. Rows and runs are then drawn again, with replacement, 1 000 times: how
-    often the best stays the best is the confidence in the recommendation.
+    and favours none of the choices of n_neighbors, or another score; stability is the share of a point's `n_neighbors`
+    nearest in the map on which two runs agree. Both are weighed. Rows and runs are then drawn again, with replacement,
+    1 000 times: how often the best stays the best is the confidence in the recommendation.
 
     Estimators that can start from a `winkel.Graph` share one search for the largest n_neighbors, whose lists are cut for
     the smaller ones.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Anything with `fit_transform` and scikit-learn's parameters.
+    X : array, data frame, sparse matrix, AnnData or sequence of items
+        The data.
+    grid : mapping of str to list
+        Values to try of each parameter; all combinations are tried.
+    score : str or callable, default="rnx_auc"
+        The name of a registered score, or a function of your own (`winkel.score`), to choose by.
+    labels : array of length n or None, default=None
+        Labels, for a score that needs them.
+    n_runs : int, default=3
+        Maps of each choice, from different seeds; at least 2.
+    n_neighbors : int, default=15
+        Size of the neighbourhoods that are compared.
+    metric : str or callable, default="euclidean"
+        The distance in the data.
+    sample : "auto", int or None, default=1000
+        How many rows are measured, as for `winkel.measure`.
+    stability_weight : float or None, default=None
+        Weight of stability beside the score, from 0 to 1; None is 0.5, or 0 for a score without a finite range.
+    random_state : int, numpy Generator or None, default=0
+        The seed of the first map, from which the others follow.
+    n_jobs : int or None, default=None
+        Number of threads; None uses every core.
+    verbose : bool, default=False
+        Whether to show progress.
+
+    Returns
+    -------
+    Tuning
+        The choices in order, the recommendation and how sure it is; it prints as a table.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> X = wk.datasets.load_digits().X[:200]
+    >>> found = wk.tune(wk.MDE(max_iter=20), X, {"n_neighbors": [5, 15]}, n_runs=2)
+    >>> sorted(found.best)
+    ['n_neighbors']
+    >>> 0 <= found.confidence <= 1
+    True
     """
     check_estimator(estimator)
     choices = _choices(grid)
-    runs, seed, jobs = check_repeats("n_runs", n_runs, 2), resolve_seed(random_state), resolve_n_jobs(n_jobs)
-    if not 0 <= stability_weight <= 1:
-        raise InvalidParameterError(f"stability_weight must lie in [0, 1]; got {stability_weight!r}.")
-    source = row_source(X, metric, jobs)
-    k = check_count(n_neighbors, source.n)
-    rows = sampled_rows(source.n, sample, seed)
-    graph = _largest_graph(estimator, X, choices, seed, n_jobs)
-    faithful, stable, seconds = [], [], []
-    for choice in progress(choices, "choices of parameters", verbose, len(choices)):
-        maps, took = _maps(estimator, X, graph, choice, runs, seed)
-        faithful.append(_faithfulness(source, maps, rows, k, jobs))
-        stable.append(_agreement(maps, rows, k, n_jobs))
-        seconds.append(took)
-    weights = (1 - stability_weight, stability_weight)
-    return _ranked(choices, np.array(faithful), np.array(stable), seconds, weights, seed, graph is not None)
+    n_runs = integer("n_runs", n_runs, 2)
+    run = Run.of(random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+    data = Data.of(X, metric)
+    measured = Measured(
+        data.checked, run.quiet(), n_neighbors=n_neighbors, metric=metric, sample=sample, labels=labels
+    )
+    definition = possible_scores(measured, [score])[0]
+    weight = _stability_weight(stability_weight, definition)
+    graph = _largest_graph(estimator, data, choices, run)
+    trials = []
+    for choice in run.progress(choices, "choices of parameters", len(choices)):
+        maps, seconds = _maps(estimator, data, graph, choice, n_runs, run)
+        trials.append(
+            _Trial(choice, *_scores(measured, maps, definition), _agreement(maps, measured, run), seconds)
+        )
+    return _ranked(trials, definition, weight, run, graph is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """What was found for one choice; arrays are runs × rows, or runs × 1 for a score without values of rows."""
+
+    parameters: Mapping[str, Any]
+    value: float
+    goodness: NDArray[np.float64]
+    agreement: NDArray[np.float64]
+    seconds: float
 
 
 def _choices(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -145,41 +231,68 @@ def _choices(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
 
 
-def _largest_graph(
-    estimator: Any, X: Any, choices: list[dict[str, Any]], seed: int, n_jobs: int | None
-) -> Graph | None:
+def _stability_weight(wanted: float | None, definition: ScoreDefinition) -> float:
+    finite = all(map(math.isfinite, definition.range))
+    weight = optional(number, "stability_weight", wanted, 0.0, 1.0)
+    if weight is None:
+        return 0.5 if finite else 0.0
+    if weight > 0 and not finite:
+        raise InvalidParameterError(
+            f"the score {definition.name!r} has no finite range, so it cannot be weighed against stability; use "
+            "stability_weight=0, or register it with a range."
+        )
+    return float(weight)
+
+
+def _largest_graph(estimator: Any, data: Data, choices: list[dict[str, Any]], run: Run) -> Graph | None:
     """One graph for all, unless a choice changes what a graph is."""
     if any("metric" in choice for choice in choices) or not all(
-        getattr(fresh(estimator, seed, **choice), "accepts_graph", False) for choice in choices
+        getattr(fresh(estimator, run.seed, **choice), "accepts_graph", False) for choice in choices
     ):
         return None
     largest = max(choice.get("n_neighbors", estimator.n_neighbors) for choice in choices)
-    return shared_graph(estimator, X, k=largest, seed=seed, n_jobs=n_jobs)
+    return shared_graph(estimator, data, run, largest)
 
 
 def _maps(
-    estimator: Any, X: Any, graph: Graph | None, choice: Mapping[str, Any], n_runs: int, seed: int
-) -> tuple[list[FloatArray], float]:
+    estimator: Any, data: Data, graph: Graph | None, choice: Mapping[str, Any], n_runs: int, run: Run
+) -> tuple[list[Table], float]:
+    """The maps of one choice, and the seconds that one takes."""
     k = choice.get("n_neighbors", getattr(estimator, "n_neighbors", None))
-    data = X if graph is None or k is None else cut_graph(graph, k)
-    seeds = [seed, *(other_seed(seed, r) for r in range(n_runs - 1))]
-    fitted = [fit_map(fresh(estimator, s, **choice), data) for s in seeds]
-    return [f.Y for f in fitted], float(np.mean([f.seconds for f in fitted]))
+    X = data.for_estimator(estimator) if graph is None or k is None else cut_graph(graph, k)
+    seeds = [run.seed, *(other_seed(run, r) for r in range(n_runs - 1))]
+    fitted = [fit_map(fresh(estimator, seed, **choice), X) for seed in seeds]
+    return [map_table(f.Y) for f in fitted], float(np.mean([f.seconds for f in fitted]))
 
 
-def _faithfulness(
-    source: RowSource, maps: list[FloatArray], rows: NDArray[np.int64], k: int, jobs: int
-) -> NDArray[np.float64]:
-    """Area under R_NX of each run and row."""
-    shown = [check_map(Y, source.n, jobs) for Y in maps]
-    return np.array([ranks.rnx_auc for ranks in rank_maps(source, shown, rows, k, n_jobs=jobs)])
+def _scores(
+    measured: Measured, maps: list[Table], definition: ScoreDefinition
+) -> tuple[float, NDArray[np.float64]]:
+    """The mean score of the maps; and how good each run and row is, 1 being the best of a finite range."""
+    contexts = measured.contexts(maps, definition.needs, baseline=False)
+    found = [definition.evaluate(context) for context in contexts]
+    points = [score.per_point for score in found]
+    values = np.array([[score.value] for score in found])
+    if all(per_point is not None for per_point in points):
+        by_row = np.array([np.asarray(per_point)[measured.rows] for per_point in points])
+        # Only values of all rows whose mean is the score itself can be drawn again.
+        if np.isfinite(by_row).all() and np.allclose(by_row.mean(axis=1), values[:, 0]):
+            values = by_row
+    return float(np.mean([score.value for score in found])), _goodness(values, found[0])
 
 
-def _agreement(
-    maps: list[FloatArray], rows: NDArray[np.int64], k: int, n_jobs: int | None
-) -> NDArray[np.float64]:
+def _goodness(values: NDArray[np.float64], score: Score) -> NDArray[np.float64]:
+    low, high = score.range
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return values if score.higher_is_better else -values
+    upward = values if score.higher_is_better else low + high - values
+    return upward / max(abs(low), abs(high))
+
+
+def _agreement(maps: list[Table], measured: Measured, run: Run) -> NDArray[np.float64]:
     """Mean share of neighbours on which each run agrees with the others, by run and row."""
-    lists = [map_neighbors(np.ascontiguousarray(Y), k, n_jobs)[rows] for Y in maps]
+    k, rows = measured.n_neighbors, measured.rows
+    lists = [map_neighbors(table.values, k, run)[rows] for table in maps]
     shared = np.zeros((len(maps), len(rows)))
     for a, b in itertools.combinations(range(len(maps)), 2):
         same = (lists[a][:, :, None] == lists[b][:, None, :]).any(axis=2).mean(axis=1)
@@ -189,31 +302,32 @@ def _agreement(
 
 
 def _ranked(
-    choices: list[dict[str, Any]],
-    faithful: NDArray[np.float64],
-    stable: NDArray[np.float64],
-    seconds: list[float],
-    weights: tuple[float, float],
-    seed: int,
-    shared: bool,
+    trials: Sequence[_Trial], definition: ScoreDefinition, weight: float, run: Run, shared: bool
 ) -> Tuning:
-    """Candidates in order of score; arrays are choices × runs × rows."""
-    score = weights[0] * faithful + weights[1] * stable
+    """Candidates in order of score."""
+    score = np.array([(1 - weight) * t.goodness + weight * t.agreement for t in trials])
     _, n_runs, n_rows = score.shape
-    stream = Stream.named(seed, "resamples")
-    wins = np.zeros(len(choices))
+    wins = _wins(score, run)
+    means = score.mean(axis=(1, 2))
+    candidates = [
+        Candidate(
+            trials[c].parameters, trials[c].value, float(trials[c].agreement.mean()), float(means[c]),
+            float(wins[c]), trials[c].seconds,
+        )
+        for c in np.argsort(-means, kind="stable").tolist()
+    ]  # fmt: skip
+    return Tuning(tuple(candidates), definition.name, n_runs, n_rows, shared)
+
+
+def _wins(score: FloatArray, run: Run) -> NDArray[np.float64]:
+    """Share of resamples of runs and rows in which each of the choices × runs × rows is the best."""
+    n_choices, n_runs, n_rows = score.shape
+    stream = run.stream("resamples")
+    wins = np.zeros(n_choices)
     for r in range(_RESAMPLES):
         start = r * (n_runs + n_rows)
         drawn_runs = stream.integers(n_runs, n_runs, start=start)
         drawn_rows = stream.integers(n_rows, n_rows, start=start + n_runs)
         means = score[:, drawn_runs].mean(axis=1)[:, drawn_rows].mean(axis=1)
         wins[int(means.argmax())] += 1
-    means = score.mean(axis=(1, 2))
-    candidates = [
-        Candidate(
-            choices[c], float(faithful[c].mean()), float(stable[c].mean()), float(means[c]),
-            float(wins[c] / _RESAMPLES), seconds[c],
-        )
-        for c in np.argsort(-means, kind="stable").tolist()
-    ]  # fmt: skip
-    return Tuning(tuple(candidates), n_runs, n_rows, shared)
+    return wins / _RESAMPLES

@@ -15,7 +15,7 @@ from ..checks import integer, number, positive
 from ..embedding import Embedding
 from ..errors import InvalidInputError, InvalidParameterError, MissingDependencyError
 from ..maps import as_map
-from ..measures.align import align
+from ..measures.similarity import align
 from ..solvers import Frames
 from .layers import PALETTE, Groups, classes, draw_labels, draw_points, draw_values
 from .plots import column, frame_map, require_matplotlib

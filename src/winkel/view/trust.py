@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..errors import InvalidInputError
 from ..measures.compare import Comparison
 from ..measures.indicatrix import Indicatrix
-from ..measures.trust import Faithfulness
+from ..measures.faithfulness import Faithfulness
 from .layers import PALETTE
 from .plots import map_points, plot, require_matplotlib, save_figure
 

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import winkel as wk
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError, MemoryLimitError
-from winkel.measures.clustering import clustering_accuracy
+from winkel.measures.classes import clustering_accuracy
 
 X_DIGITS, LABELS = load_digits(return_X_y=True)
 SOME, NEW = X_DIGITS[:120], X_DIGITS[200:240]

@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 
 import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError
-from winkel.measures.chance import _gaussian, _permuted
+from winkel.measures.null_test import _gaussian, _permuted
 from winkel.measures.density import density_clusters, given_clarity
 from winkel.measures.fits import cut_graph
 from winkel.random import Stream

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from winkel.errors import InvalidInputError
-from winkel.measures.clustering import clustering_accuracy
+from winkel.measures.classes import clustering_accuracy
 
 
 def test_hand_worked_case():

@@ -5,7 +5,7 @@ import pytest
 
 from winkel import _core
 from winkel.graph.metrics import RULES
-from winkel.measures.rows import GivenRows, PointRows, row_source
+from winkel.measures.sources import GivenRows, PointRows, row_source
 
 
 def cyclic(i, n):

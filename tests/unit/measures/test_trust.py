@@ -13,7 +13,7 @@ from winkel.errors import InvalidInputError
 from winkel.measures import angles, baseline
 from winkel.measures.baseline import principal_map
 from winkel.measures.labels import label_accuracy, leading, map_clustering_accuracy
-from winkel.measures.trust import Faithfulness
+from winkel.measures.faithfulness import Faithfulness
 
 ALWAYS = {
     "trustworthiness", "continuity", "neighbor_recall", "rnx_auc", "distance_correlation", "stress",

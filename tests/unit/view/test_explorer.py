@@ -8,7 +8,7 @@ import pytest
 import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError
 from winkel.maps import Map, write_map
-from winkel.measures.score import Score
+from winkel.measures.registry import Score
 from winkel.view.html.columns import category_codes
 from winkel.view.html.parts import build_parts
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...errors import InvalidInputError, InvalidParameterError
 from ...graph import Graph
 from ...maps import as_map
-from ...measures.align import align
+from ...measures.similarity import align
 from ...typing import FloatArray
 
 _SHOWN_NEIGHBORS = 15  # of a graph without neighbour lists

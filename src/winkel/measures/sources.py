@@ -1,7 +1,7 @@
 """Blocks of rows as seen against all rows: distances, nearest, ranks and order, never an n × n matrix.
 
-`PointRows` holds dense rows under one of the metrics of the neighbour search, `GivenRows` anything else that can give
-distances of some rows to all. A block gives exact neighbours and exact ranks (float32 search distances, with true
+`DenseRows` holds dense rows under one of the metrics of the neighbour search, `DistanceRows` anything else whose distances
+can be computed row by row. A block gives exact neighbours and exact ranks (float32 search distances, with true
 distances in double where those are too close to tell); its full `order` of all n rows is by search distance alone.
 Equal distances stand in cyclic order of index, as in `winkel.graph.knn`, so that a map equal to its data is perfect.
 """
@@ -17,13 +17,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
-from ..data import as_matrix
+from ..data import Table, as_matrix, as_table
 from ..errors import InvalidInputError
 from ..graph import Graph
+from ..graph.graph import require_neighbor_lists
+from ..graph.knn import nearest_rows, neighbor_graph
 from ..graph.metrics import check_metric_input, metric_name, plan_preparation
 from ..graph.precomputed import as_distances
-from ..graph.search import Points
-from ..typing import FloatArray, Metric
+from ..graph.search import SLACK, Points
+from ..maps import as_map
+from ..run import Run
+from ..typing import FloatArray, IntArray, Metric
 
 Rows = NDArray[np.int64]
 Indices = NDArray[np.int32]
@@ -31,10 +35,12 @@ Indices = NDArray[np.int32]
 _NUMBERS = 2**21  # distances in one block: what the cache of a processor can hold
 _DIFFERENCES = 5  # the search kernel that squares differences (tile.hpp)
 _ROUNDOFF, _SMALLEST = 2.0**-24, 2.0**-126
+_TREE_DIMENSIONS, _TREE_FROM = 3, 4000  # dimensions up to which, and rows from which on, a k-d tree is faster
+_MANY_TIES = 0.02
 
 
 class Block(Protocol):
-    """Some rows against all n."""
+    """Several rows against all n."""
 
     @property
     def distances(self) -> NDArray[np.float32]:
@@ -57,13 +63,13 @@ class RowSource(Protocol):
     squared: bool
 
     def block(self, rows: Rows) -> Block:
-        """The given rows against all."""
+        """These rows against all."""
 
     def pairs(self, pairs: Indices) -> FloatArray:
         """Distance of each pair of rows."""
 
 
-class PointRows:
+class DenseRows:
     """Dense rows under a metric of the neighbour search."""
 
     def __init__(self, X: FloatArray, metric: str, n_jobs: int) -> None:
@@ -71,18 +77,17 @@ class PointRows:
         plan = plan_preparation(X, name)
         self.n, self.n_jobs, self.squared = len(X), n_jobs, name == "euclidean"
         self.points = Points.of(X, plan, n_jobs)
-        self._by_differences = (
-            plan.rule.search == 0
-        )  # close points then do not lose their distance to rounding
+        # Close points then do not lose their distance to rounding.
+        self._by_differences = plan.rule.search == 0
         search = _DIFFERENCES if self._by_differences else plan.rule.search
         self._all = _core.DistanceRows(self.points.P, self.points.norm, search)
         self._scratch = np.empty(0, np.float32)
 
-    def block(self, rows: Rows) -> PointBlock:
-        """The given rows against all; good until the next block is asked for, which takes over its memory."""
+    def block(self, rows: Rows) -> DenseBlock:
+        """These rows against all; good until the next block is asked for, which takes over its memory."""
         return self.new_block(self.points.X[rows], rows)
 
-    def new_block(self, Q: FloatArray, origins: Rows) -> PointBlock:
+    def new_block(self, Q: FloatArray, origins: Rows) -> DenseBlock:
         """Rows Q against all; `origins` are their numbers if they are among them, else -1."""
         P = self.points.plan.apply(Q)
         norm = self.points.plan.norms(P)
@@ -90,7 +95,7 @@ class PointRows:
             self._scratch = np.empty(len(Q) * self.n, np.float32)
         distances = self._scratch[: len(Q) * self.n].reshape(len(Q), self.n)
         self._all.rows(P, norm, origins, distances, self.n_jobs)
-        return PointBlock(self, np.ascontiguousarray(Q), origins, norm, distances)
+        return DenseBlock(self, np.ascontiguousarray(Q), origins, norm, distances)
 
     def pairs(self, pairs: Indices) -> FloatArray:
         """Distance of each pair of rows."""
@@ -102,9 +107,8 @@ class PointRows:
         if not points.rounds:
             return np.zeros(len(norm)), 0.0
         size = norm.astype(np.float64)
-        if (
-            self._by_differences
-        ):  # each of m squares and sums rounds, and so do coordinates where P is not X itself
+        if self._by_differences:
+            # Each of m squares and sums rounds, and so do coordinates where P is not X itself.
             coordinates = 16 * _ROUNDOFF if points.plan.copies(points.X) else 0.0
             return coordinates * size + m * _SMALLEST, (m + 32) * _ROUNDOFF
         bound, zero = points.plan.rule.rounding, np.zeros(1)
@@ -112,12 +116,12 @@ class PointRows:
         return bound(size, np.zeros_like(size), m) + m * _SMALLEST, slope
 
 
-class PointBlock:
-    """Some dense rows against all."""
+class DenseBlock:
+    """Several dense rows against all."""
 
     def __init__(
         self,
-        source: PointRows,
+        source: DenseRows,
         Q: FloatArray,
         origins: Rows,
         norm: NDArray[np.float32],
@@ -148,21 +152,20 @@ class PointBlock:
         return _ranked(self.distances, self._origins, self._source.n_jobs)
 
 
-class GivenRows:
-    """Rows whose distances to all others a function gives: matrices of distances, sparse data, functions of two items."""
+class DistanceRows:
+    """Rows whose distances to all others a function computes: of matrices of distances, sparse data, functions of two items."""
 
     squared = False
 
     def __init__(self, n: int, distances_of: Callable[[Rows], NDArray[np.float64]], n_jobs: int) -> None:
         self.n, self.n_jobs, self._distances_of = n, n_jobs, distances_of
 
-    def block(self, rows: Rows) -> GivenBlock:
-        """The given rows against all."""
-        D = np.abs(
-            np.ascontiguousarray(self._distances_of(rows), dtype=np.float64)
-        )  # no −0, whose bits sort last
+    def block(self, rows: Rows) -> DistanceBlock:
+        """These rows against all."""
+        # Without −0, whose bits sort last.
+        D = np.abs(np.ascontiguousarray(self._distances_of(rows), dtype=np.float64))
         D[np.arange(len(rows)), rows] = 0
-        return GivenBlock(D, rows, self.n_jobs)
+        return DistanceBlock(D, rows, self.n_jobs)
 
     def pairs(self, pairs: Indices) -> FloatArray:
         """Distance of each pair of rows."""
@@ -176,8 +179,8 @@ class GivenRows:
         return found
 
 
-class GivenBlock:
-    """Some rows of given distances."""
+class DistanceBlock:
+    """Several rows, by their distances to all."""
 
     def __init__(self, D: NDArray[np.float64], origins: Rows, n_jobs: int) -> None:
         self._D, self._origins, self._n_jobs = D, origins, n_jobs
@@ -213,7 +216,18 @@ def _ranked(distances: NDArray[Any], origins: Rows, n_jobs: int) -> Indices:
     return ranks
 
 
-def row_source(X: Any, metric: Metric, n_jobs: int) -> RowSource:
+def has_rows(metric: Metric) -> bool:
+    """Whether data under this metric is a table of rows, not distances or items of any kind."""
+    return not callable(metric) and metric != "precomputed"
+
+
+def map_table(map: Any, name: str = "map", min_rows: int = 2) -> Table:
+    """The validated places of whatever stands for a map: an array, a fitted estimator, an Embedding, a file."""
+    places = map if isinstance(map, Table) else as_map(map, name).Y
+    return as_table(places, name=name, min_rows=min_rows, allow_sparse=False)
+
+
+def row_source(X: Any, metric: Metric, run: Run) -> RowSource:
     """The rows of X, of whatever kind `winkel.graph.knn` takes under `metric`, except neighbour lists."""
     if isinstance(X, Graph):
         raise InvalidInputError(
@@ -221,18 +235,18 @@ def row_source(X: Any, metric: Metric, n_jobs: int) -> RowSource:
             'metric="precomputed".'
         )
     if callable(metric):
-        return _by_function(X, metric, n_jobs)
+        return _by_function(X, metric, run.n_jobs)
     if metric == "precomputed":
         D = as_distances(X)
-        return GivenRows(len(D), lambda rows: D[rows].astype(np.float64), n_jobs)
+        return DistanceRows(len(D), lambda rows: D[rows].astype(np.float64), run.n_jobs)
     values = as_matrix(X)
     check_metric_input(values, metric_name(metric))
     if sp.issparse(values):
-        return _sparse_rows(values, metric_name(metric), n_jobs)
-    return PointRows(values, metric, n_jobs)
+        return _sparse_rows(values, metric_name(metric), run.n_jobs)
+    return DenseRows(values, metric, run.n_jobs)
 
 
-def _by_function(X: Any, metric: Callable[[Any, Any], float], n_jobs: int) -> GivenRows:
+def _by_function(X: Any, metric: Callable[[Any, Any], float], n_jobs: int) -> DistanceRows:
     items = list(X)
 
     def distances(rows: Rows) -> NDArray[np.float64]:
@@ -241,10 +255,10 @@ def _by_function(X: Any, metric: Callable[[Any, Any], float], n_jobs: int) -> Gi
             raise InvalidInputError("the metric must return distances, none negative and none NaN.")
         return found
 
-    return GivenRows(len(items), distances, n_jobs)
+    return DistanceRows(len(items), distances, n_jobs)
 
 
-def _sparse_rows(X: Any, metric: str, n_jobs: int) -> GivenRows:
+def _sparse_rows(X: Any, metric: str, n_jobs: int) -> DistanceRows:
     if metric == "cosine":
         norm = np.sqrt(np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel())
         X = sp.csr_matrix(sp.diags(1 / np.where(norm > 0, norm, 1)) @ X.astype(np.float64))
@@ -258,7 +272,7 @@ def _sparse_rows(X: Any, metric: str, n_jobs: int) -> GivenRows:
             return np.where((square[rows][:, None] == 0) & (square == 0), 0, np.maximum(1 - products, 0))
         return np.sqrt(np.maximum(square[rows][:, None] + square - 2 * products, 0))
 
-    return GivenRows(X.shape[0], distances, n_jobs)
+    return DistanceRows(X.shape[0], distances, n_jobs)
 
 
 def blocks(rows: Rows, n: int) -> Iterator[slice]:
@@ -266,3 +280,38 @@ def blocks(rows: Rows, n: int) -> Iterator[slice]:
     step = int(np.clip(_NUMBERS // n // 8 * 8, 8, 256))
     for start in range(0, len(rows), step):
         yield slice(start, min(start + step, len(rows)))
+
+
+def map_neighbors(Y: FloatArray, k: int, run: Run) -> Indices:
+    """The k nearest other rows of every row of a map, nearest first, equal ones in cyclic order of index as in `knn`."""
+    n = len(Y)
+    if _tree_pays(Y, n):
+        found, reach = _tree_query(Y, Y, min(k + 1 + SLACK, n), run.n_jobs)
+        index, distance = _core.refine_neighbors(Y, Y, np.arange(n), found, 0, k, run.n_jobs)
+        tied = np.flatnonzero(reach[:, -1] <= distance[:, -1].astype(np.float64) * (1 + 1e-6))
+        if len(tied) <= _MANY_TIES * n:  # there the tree may have left out one as near as the last
+            for start in range(0, len(tied), 64):
+                part = tied[start : start + 64]
+                index[part] = _core.direct_neighbors(Y[part], Y, part, 0, k, run.n_jobs)[0]
+            return index
+    graph = neighbor_graph(Table(Y, validated=True), k, run.quiet(), method="exact")
+    return require_neighbor_lists(graph, "a map")[0]
+
+
+def nearest_in_map(Y: FloatArray, queries: FloatArray, k: int, run: Run) -> IntArray:
+    """The k rows of a map nearest to each query, nearest first."""
+    if _tree_pays(Y, len(queries)):
+        return _tree_query(Y, queries, k, run.n_jobs)[0]
+    return nearest_rows(Table(queries, validated=True), Table(Y, validated=True), k, run.quiet())[0]
+
+
+def _tree_pays(Y: FloatArray, n_queries: int) -> bool:
+    return Y.shape[1] <= _TREE_DIMENSIONS and min(len(Y), n_queries) >= _TREE_FROM
+
+
+def _tree_query(Y: FloatArray, queries: FloatArray, k: int, n_jobs: int) -> tuple[Indices, FloatArray]:
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(Y.astype(np.float64), balanced_tree=False)
+    reach, found = tree.query(queries.astype(np.float64), k=np.arange(1, k + 1), workers=n_jobs)
+    return np.ascontiguousarray(found.astype(np.int32)), reach

@@ -1,0 +1,169 @@
+"""winkel's own scores, each a function of a `Context`; `score` adds one more."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .angles import nearest_by_angle, norm_difference, ratio, shared_lists
+from .classes import kmeans_accuracy, voting_accuracy
+from .context import Context
+from .ranks import penalised
+from .ranks import stress as best_scale_stress
+from .registry import Curve, Value, score
+from .sampling import sampled_rows
+
+__all__ = ["score"]
+
+_CURVE_POINTS = 200
+
+
+@score(
+    "trustworthiness",
+    range=(0, 1),
+    meaning="Rows shown beside a point are near it in the data too; strangers among them cost by how far they come.",
+    needs=["ranks_in_data"],
+)
+def trustworthiness(context: Context) -> NDArray[np.float64]:
+    """Venna and Kaski (2001): the number of `sklearn.manifold.trustworthiness`, without its n × n matrix.
+
+    It is equal where no two distances from one row are equal; of equal ones scikit-learn takes any order, here it is that
+    of `winkel.graph.knn`.
+    """
+    return penalised(context.ranks_in_data, context.n_neighbors, context.n)
+
+
+@score(
+    "continuity",
+    range=(0, 1),
+    meaning="Rows near a point in the data are shown beside it; those torn away cost by how far they are put.",
+    needs=["ranks_in_map"],
+)
+def continuity(context: Context) -> NDArray[np.float64]:
+    """Trustworthiness the other way round (Venna and Kaski 2001)."""
+    return penalised(context.ranks_in_map, context.n_neighbors, context.n)
+
+
+@score(
+    "neighbor_recall",
+    range=(0, 1),
+    meaning="Share of a row's nearest in the data that are also among its nearest in the map.",
+    needs=["ranks_in_map"],
+)
+def neighbor_recall(context: Context) -> NDArray[np.float64]:
+    return (context.ranks_in_map <= context.n_neighbors).mean(axis=1)
+
+
+@score(
+    "rnx_auc",
+    range=(-1, 1),
+    meaning="Shared neighbours at all neighbourhood sizes, small ones counting most: 1 is perfect, 0 is chance.",
+    needs=["co_ranks"],
+)
+def rnx_auc(context: Context) -> Value:
+    """Area under R_NX(K) over log K (Lee et al. 2015), and the curve."""
+    found = context.co_ranks
+    K = np.unique(np.geomspace(1, context.n - 2, _CURVE_POINTS).astype(np.int64))
+    curve = Curve("K", K.astype(np.float64), "rnx", found.curve()[K - 1])
+    return Value(found.rnx_auc, curves=(curve,))
+
+
+@score(
+    "distance_correlation",
+    range=(-1, 1),
+    meaning="Rows that are far apart in the data are far apart in the map: rank correlation of all distances.",
+    needs=["distances"],
+)
+def distance_correlation(context: Context) -> Value:
+    """Spearman's correlation of the distances of pairs."""
+    value, interval = context.distances.rank_correlation()
+    n_sampled = None if context.distances.exact else len(context.distances.pairs)
+    return Value(value, interval=interval, n_sampled=n_sampled)
+
+
+@score(
+    "stress",
+    range=(0, 1),
+    better="lower",
+    meaning="Distances in the map differ from those in the data by this share, at the map's best scale.",
+    needs=["distance_sums"],
+)
+def stress(context: Context) -> Value:
+    value, interval = best_scale_stress(context.distance_sums, context.n)
+    return Value(value, interval=interval, n_sampled=context.n_sampled)
+
+
+@score(
+    "angular_deviation",
+    range=(0, 180),
+    better="lower",
+    meaning="The angle between near rows changes by so many degrees, on average.",
+    needs=["angles"],
+)
+def angular_deviation(context: Context) -> Value:
+    """Saul (2023), eq 11."""
+    found = context.angles
+    change = np.where(found.defined, np.abs(found.data - found.map), 0.0).sum(axis=1)
+    count = found.defined.sum(axis=1).astype(np.float64)
+    return ratio(np.degrees(change), count, context.rows, context.n, (0.0, 180.0), empty=0.0)
+
+
+@score(
+    "jaccard",
+    range=(0, 1),
+    meaning="Share of pairs near by angle that data and map have in common, of those that either has.",
+    needs=["angles"],
+)
+def jaccard(context: Context) -> Value:
+    """Saul (2023), eq 12."""
+    shown = nearest_by_angle(context.Y, context.rows, context.n_neighbors, context.run)
+    both, either = shared_lists(context.angles.neighbors, shown)
+    return ratio(both, either, context.rows, context.n, (0.0, 1.0), empty=1.0)
+
+
+@score(
+    "norm_error",
+    range=(0, math.inf),
+    better="lower",
+    meaning="Median relative difference between the norms of a row in map and data.",
+    needs=["norms"],
+)
+def norm_error(context: Context) -> Value:
+    return norm_difference(*context.norms)
+
+
+@score(
+    "label_accuracy",
+    range=(0, 1),
+    meaning="Share of held-out rows that get their label from their nearest rows in the map.",
+    needs=["labels"],
+)
+def label_accuracy(context: Context) -> Value:
+    return voting_accuracy(context.Y, context.labels, context.n_neighbors, context.run)
+
+
+@score(
+    "clustering_accuracy",
+    range=(0, 1),
+    meaning="Share of rows that k-means of the map puts where most of their label are, as many clusters as labels.",
+    needs=["labels"],
+)
+def clustering_accuracy(context: Context) -> Value:
+    rows = sampled_rows(context.n, context.sample, context.run.seed)
+    return kmeans_accuracy(context.Y, context.labels, rows, context.run)
+
+
+@score(
+    "average_distortion",
+    better="lower",
+    meaning="What the problem asks to be small: the mean distortion of its pairs.",
+    needs=["problem"],
+    baseline=False,
+)
+def average_distortion(context: Context) -> Value:
+    levels, share = context.problem.distortion_cdf(context.Y)
+    points = np.unique(np.linspace(0, len(levels) - 1, _CURVE_POINTS).astype(np.int64))
+    curve = Curve("distortion", np.asarray(levels)[points], "distortion_cdf", np.asarray(share)[points])
+    return Value(float(context.problem.average_distortion(context.Y)), curves=(curve,))
