@@ -13,9 +13,10 @@ import winkel
 from winkel.data.archive import read_archive, write_archive
 from winkel.embedding import Embedding, load
 from winkel.errors import InvalidInputError, InvalidParameterError, ModelFileError
-from winkel.solvers import Frames, GradientDescent
+from winkel.run import Run
+from winkel.solvers import Frames, GradientDescent, iterate
 
-from .solvers.walk import START, Bowl, run
+from .solvers.walk import START, Bowl
 
 
 class Edges:
@@ -37,7 +38,7 @@ class Edges:
 
 @pytest.fixture
 def embedding():
-    result = run(GradientDescent(0.1), Bowl(), START, max_iter=500, keep_frames=5)
+    result = iterate(GradientDescent(0.1), Bowl(), START, Run(keep_frames=5), max_iter=500)
     return Embedding(
         Y=result.state.Y,
         objective=result.state.objective,
@@ -117,6 +118,24 @@ def test_it_is_shown_in_one_short_line(embedding):
     assert "\n" not in text
 
 
+def test_it_is_an_array_of_its_map(embedding):
+    assert len(embedding) == 6
+    assert np.asarray(embedding) is embedding.Y
+    assert np.array(embedding).flags.writeable
+    assert np.asarray(embedding, dtype=np.float32).dtype == np.float32
+    np.testing.assert_array_equal(np.array(embedding, copy=True), embedding.Y)
+    assert np.linalg.norm(embedding) == np.linalg.norm(embedding.Y)
+
+
+def test_a_notebook_shows_a_table_in_which_nothing_is_html(embedding):
+    shown = dataclasses.replace(embedding, settings={"metric": "<script>"})._repr_html_()
+    assert "6 × 2" in shown
+    assert "converged" in shown
+    assert "variance (6,)" in shown
+    assert "&lt;script&gt;" in shown
+    assert "<script>" not in shown
+
+
 def test_a_graph_is_saved_with_its_embedding(embedding, tmp_path, monkeypatch):
     monkeypatch.setattr("winkel.graph.Graph", Edges, raising=False)
     with_graph = dataclasses.replace(embedding, graph=Edges(6, np.array([[0, 1], [2, 3]])))
@@ -152,8 +171,8 @@ def path(embedding, tmp_path):
 
 
 def test_a_checkpoint_is_not_opened_but_explained(tmp_path):
-    run(GradientDescent(0.1), Bowl(), START, max_iter=500, checkpoint=tmp_path / "run.wk")
-    with pytest.raises(ModelFileError, match="resume=True"):
+    iterate(GradientDescent(0.1), Bowl(), START, Run(checkpoint=tmp_path / "run.wk"), max_iter=500)
+    with pytest.raises(ModelFileError, match="as its checkpoint"):
         load(tmp_path / "run.wk")
 
 

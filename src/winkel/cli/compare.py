@@ -16,7 +16,7 @@ from ..maps import Map, of_embedding, read_map, write_columns
 from ..measures.compare import compare
 from .console import Console, Outcome
 from .inputs import check_output, matched, table_of
-from .measure import score_values
+from .measure import check_scores, score_values
 from .methods import Recipe, UsageError, find_method, read_settings, setting_name, shared_parameters
 
 
@@ -37,6 +37,7 @@ def command(options: Namespace, console: Console) -> Outcome:
     found = compare(
         table,
         {name: each.Y for name, each in maps.items()},
+        scores=options.scores,
         labels=_labels(table, maps),
         n_neighbors=options.n_neighbors,
         metric=options.metric,
@@ -64,6 +65,7 @@ def _check(options: Namespace) -> None:
     """Raise, before the work, when there is nothing to compare or an output could not be written."""
     if not options.maps and not options.methods:
         raise UsageError("name map files, or methods with --methods a,b,c.")
+    check_scores(options.scores)
     if options.output is not None:
         check_output(options.output)
 

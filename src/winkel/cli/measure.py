@@ -10,14 +10,17 @@ import numpy as np
 
 from ..data import Table
 from ..maps import Map, read_map, write_columns
-from ..measures.indicatrix import indicatrix
 from ..measures.faithfulness import measure
+from ..measures.indicatrix import indicatrix
+from ..measures.registry import scores
 from .console import Console, Outcome
 from .inputs import check_output, matched, table_of
+from .methods import UsageError
 
 
 def command(options: Namespace, console: Console) -> Outcome:
-    """All scores of the map; with an output, those of every point."""
+    """The scores of the map; with an output, those of every point."""
+    check_scores(options.scores)
     if options.output is not None:
         check_output(options.output)
     table = table_of(options)
@@ -25,6 +28,7 @@ def command(options: Namespace, console: Console) -> Outcome:
     report = measure(
         table,
         found.Y,
+        scores=options.scores,
         labels=found.labels if table.labels is None else table.labels,
         n_neighbors=options.n_neighbors,
         metric=options.metric,
@@ -46,6 +50,14 @@ def command(options: Namespace, console: Console) -> Outcome:
         "scores": score_values(report),
     }
     return Outcome(values, str(report))
+
+
+def check_scores(names: list[str] | None) -> None:
+    """Raise, before the work, unless these are names of scores."""
+    known = scores()
+    for name in names or ():
+        if name not in known:
+            raise UsageError(f"there is no score {name!r}; choose among {', '.join(known)}.")
 
 
 def score_values(report: Any) -> dict[str, Mapping[str, Any]]:

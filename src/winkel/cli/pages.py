@@ -7,8 +7,8 @@ from typing import Any
 
 from ..data import Table
 from ..maps import Map
-from ..measures.indicatrix import indicatrix
 from ..measures.faithfulness import measure
+from ..measures.indicatrix import indicatrix
 from ..view.explorer import write_html
 
 _NEIGHBORS = 15

@@ -206,6 +206,12 @@ def _judging(command: argparse.ArgumentParser) -> None:
         "--n-neighbors", type=int, default=15, metavar="K", help="size of a neighbourhood (default: 15)"
     )
     command.add_argument("--metric", default="euclidean", help="distance in the data (default: euclidean)")
+    command.add_argument(
+        "--scores",
+        type=lambda names: [name.strip() for name in names.split(",")],
+        metavar="A,B,…",
+        help="compute these scores only, also those of a plugin (default: all)",
+    )
     _resources(command)
 
 

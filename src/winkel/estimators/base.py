@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -52,6 +52,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     checkpoint: str | os.PathLike[str] | None = None
     keep_frames: int = 0
 
+    accepts_table: ClassVar[bool] = True  # `fit` takes a Table, and does not validate it again
     # What a model file keeps beside parameters and the result.
     _fitted: ClassVar[tuple[str, ...]] = ()
     _checkpoint_every: ClassVar[float] = CHECKPOINT_SECONDS  # the command line sets it for one fit
@@ -142,6 +143,7 @@ n_features_in_ : int
         self,
         X: Any,
         *,
+        scores: Sequence[str | Callable[[Any], Any]] | None = None,
         labels: ArrayLike | None = None,
         n_neighbors: int | None = None,
         sample: str | int | None = "auto",
@@ -156,6 +158,7 @@ n_features_in_ : int
         return measure(
             X,
             Y,
+            scores=scores,
             labels=labels,
             n_neighbors=k,
             metric=getattr(self, "metric", "euclidean"),

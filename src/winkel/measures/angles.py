@@ -105,7 +105,7 @@ def distance_jaccard(
     found = ratio(both, either, rows, len(pair), (0.0, 1.0), empty=1.0)
     meaning = "Share of pairs, close by angle in the data and by distance in the map, that both have."
     return Score(
-        "distance_jaccard", found.value, (0.0, 1.0), True, meaning, found.per_point, found.interval, found.n_sampled
+        "distance_jaccard", float(found.value), (0.0, 1.0), True, meaning, found.per_point, found.interval, found.n_sampled
     )  # fmt: skip
 
 
@@ -176,7 +176,7 @@ def norm_difference(data: Matrix, map: Matrix) -> Value:
 
 
 def ratio(
-    top: Matrix, bottom: Matrix, rows: Rows, n: int, limits: tuple[float, float], *, empty: float
+    top: Matrix, bottom: Matrix, rows: IntArray, n: int, limits: tuple[float, float], *, empty: float
 ) -> Value:
     """Σ top / Σ bottom, of a sample with the interval of a ratio of means; `empty` where there is nothing to count."""
     whole = float(bottom.sum())

@@ -27,7 +27,9 @@ def class_codes(labels: ArrayLike, n: int) -> Codes:
             f"labels must hold one entry for each of the {n} rows; got shape {classes.shape}."
         )
     if classes.dtype.kind == "f" and np.isnan(classes).any():
-        raise InvalidInputError("labels must not be NaN; leave those rows out of the data, the map and labels.")
+        raise InvalidInputError(
+            "labels must not be NaN; leave those rows out of the data, the map and labels."
+        )
     return np.unique(classes, return_inverse=True)[1].astype(np.int64)
 
 

@@ -27,7 +27,7 @@ from .classes import class_codes
 from .ranks import PASSED, CoRanks, DataPairs, PairDistances, compare_rows, data_pairs
 from .registry import ScoreDefinition
 from .sampling import sampled_rows
-from .sources import DenseRows, Indices, Rows, RowSource, has_rows, map_table, row_source
+from .sources import DenseRows, Indices, Rows, RowSource, has_rows, row_source
 
 _SLOW_ROWS, _SLOW_SAMPLE = 2000, 300  # of distances that are not computed by the core
 _INPUTS = {  # what a quantity needs of the call
@@ -72,7 +72,9 @@ class Measured:
         self._contexts: list[Context] = []
         self._found: dict[str, Any] = {}
 
-    def contexts(self, maps: Iterable[Table], needs: Iterable[str], *, baseline: bool = True) -> list[Context]:
+    def contexts(
+        self, maps: Iterable[Table], needs: Iterable[str], *, baseline: bool = True
+    ) -> list[Context]:
         """The Context of each map; what they need is computed for all of them together.
 
         With `baseline` each has beside it the map of principal components in as many dimensions, where the data has rows.
@@ -271,8 +273,6 @@ class Context:
         if value is None:
             raise InvalidInputError(f"this score needs {_INPUTS[name]}.")
         return value
-
-
 
 
 def _checked_neighbors(n_neighbors: int, n: int) -> int:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
-from ..typing import FloatArray, IntArray
 from ..run import Run
+from ..typing import FloatArray, IntArray
 from .sources import map_neighbors, nearest_in_map
 
 
@@ -35,9 +35,7 @@ class Clusters:
         return len(self.clarity)
 
 
-def density_clusters(
-    Y: FloatArray, n_neighbors: int, min_clarity: float, run: Run
-) -> Clusters:
+def density_clusters(Y: FloatArray, n_neighbors: int, min_clarity: float, run: Run) -> Clusters:
     """The hills of a map's density that stand out by at least `min_clarity`, each with all points that lead up to it.
 
     The highest hill is as clear as the clearest of the others; alone it has clarity 0. Hills of fewer points than
@@ -62,9 +60,7 @@ def density_clusters(
     return Clusters(place[labels], *_first_like_second(values, mass))
 
 
-def labelled_clarity(
-    Y: FloatArray, clusters: ArrayLike, n_neighbors: int, run: Run
-) -> Clusters:
+def labelled_clarity(Y: FloatArray, clusters: ArrayLike, n_neighbors: int, run: Run) -> Clusters:
     """The clarity of known clusters: how far their top stands above the highest crossing to any other."""
     names = np.asarray(clusters)
     if names.shape != (len(Y),):

@@ -96,7 +96,7 @@ class Faithfulness:
         return f"{self.n} rows in {self.n_components} dimensions, {self.n_neighbors} neighbours, {self.metric} distances"
 
     def _table(self) -> list[tuple[str, ...]]:
-        table = [("score", "map", "interval", "PCA", "best", "what it means")]
+        table: list[tuple[str, ...]] = [("score", "map", "interval", "PCA", "best", "what it means")]
         for score in self.scores.values():
             between = "exact"
             if score.interval is not None:

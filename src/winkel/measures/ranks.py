@@ -109,7 +109,7 @@ def compare_rows(
     in_maps = not {"map_neighbors", "ranks_in_data"}.isdisjoint(wanted)
     # Where nothing else is asked of all rows of a map, a search for neighbours is faster than distances to all.
     searched = in_maps and not both and len(rows) == data.n
-    shown_lists = [map_neighbors(source.points.X, k, run) for source in maps] if searched else None
+    shown_lists = [map_neighbors(source.points.X, k, run) for source in maps] if searched else []
     weights = rnx_weights(data.n) if "co_ranks" in wanted else None
     for part in blocks(rows, data.n):
         here = rows[part]
@@ -118,7 +118,7 @@ def compare_rows(
             found.data_neighbors[part] = block.nearest(k) if lists is None else lists[here, :k]
         order = None if weights is None else block.order()
         for m, source in enumerate(maps):
-            shown = source.block(here) if both or (in_maps and shown_lists is None) else None
+            shown = source.block(here) if both or (in_maps and not searched) else None
             if in_maps:
                 nearest = shown.nearest(k) if shown is not None else shown_lists[m][here]
                 if "map_neighbors" in wanted:

@@ -6,6 +6,7 @@ command line. The function takes a `Context`, which computes what it is asked fo
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checks import choice, flag, refuse
 from ..errors import InvalidInputError, InvalidParameterError
@@ -161,7 +163,7 @@ class ScoreDefinition:
             found.per_point, found.interval, found.n_sampled, curves=found.curves,
         )  # fmt: skip
 
-    def _mean(self, values: FloatArray, curves: tuple[Curve, ...], context: Context) -> Value:
+    def _mean(self, values: NDArray[np.float64], curves: tuple[Curve, ...], context: Context) -> Value:
         n, rows = context.n, context.rows
         if values.shape == (len(rows),):
             per_point, interval = spread(values, rows, n), mean_interval(values, n, self.range)
@@ -260,8 +262,7 @@ def scores() -> dict[str, ScoreDefinition]:
     >>> wk.scores()["trustworthiness"].range
     (0.0, 1.0)
     """
-    from . import scores as _  # registers winkel's own
-
+    importlib.import_module(".scores", __package__)  # registers winkel's own
     return dict(_KNOWN)
 
 
@@ -294,8 +295,6 @@ def _definition(wanted: Any, known: dict[str, ScoreDefinition]) -> ScoreDefiniti
             return definition
     name = getattr(wanted, "__name__", type(wanted).__name__).strip("<>")
     return ScoreDefinition(name, wanted, (-math.inf, math.inf), "higher", _first_line(wanted))
-
-
 
 
 def _check(name: Any, range: Any, better: Any, needs: Any) -> None:

@@ -10,48 +10,55 @@ from numpy.typing import ArrayLike
 
 from ..errors import InvalidInputError
 from ..measures.compare import Comparison
-from ..measures.indicatrix import Indicatrix
 from ..measures.faithfulness import Faithfulness
+from ..measures.indicatrix import Indicatrix
+from ..measures.registry import Score
 from .layers import PALETTE
 from .plots import map_points, plot, require_matplotlib, save_figure
 
-_SHARES = (
-    "trustworthiness",
-    "continuity",
-    "neighbor_recall",
-    "rnx_auc",
-    "distance_correlation",
-    "label_accuracy",
-)
 _ELLIPSES = 150
 
 
 def plot_faithfulness(report: Faithfulness, *, path: str | Path | None = None) -> Any:
-    """The figure with a report's scores from 0 to 1 and its curve of R_NX, each beside principal components."""
-    figure, (bars, curve) = require_matplotlib().subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
-    names = [name for name in _SHARES if name in report.scores]
-    place = np.arange(len(names))[::-1]
-    values = np.array([report.scores[name].value for name in names])
-    intervals = [report.scores[name].interval for name in names]
-    bars.barh(place + 0.2, values, 0.38, color=PALETTE[0], label="this map")
-    for y, interval in zip(place, intervals):
-        if interval is not None:
-            bars.plot(interval, [y + 0.2] * 2, color="black", linewidth=1.5)
-    if all(report.scores[name].baseline is not None for name in names):
-        base = [report.scores[name].baseline for name in names]
-        bars.barh(place - 0.2, base, 0.38, color=PALETTE[10], label="principal components")
-    bars.set(
-        yticks=place, yticklabels=[name.replace("_", " ") for name in names], xlim=(min(0, values.min()), 1)
+    """The figure with a report's scores whose best is 1 and its curve of R_NX, each beside principal components.
+
+    A score of your own is drawn when its range ends at 1 and higher is better. Without the score "rnx_auc" there is no curve.
+    """
+    curved = "rnx" in report.curves
+    figure, axes = require_matplotlib().subplots(
+        1, 1 + curved, figsize=(5.6 + 4.9 * curved, 4.2), layout="constrained", squeeze=False
     )
-    _plain(bars)
-    bars.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    _bars(axes[0, 0], [score for score in report.scores.values() if score.best == 1])
+    if curved:
+        _rnx_curve(axes[0, 1], report)
+    return _saved(figure, path)
+
+
+def _bars(ax: Any, scores: list[Score]) -> None:
+    """Values from 0 (or the least of them) to 1, with their intervals and those of principal components."""
+    place = np.arange(len(scores))[::-1]
+    values = [score.value for score in scores]
+    ax.barh(place + 0.2, values, 0.38, color=PALETTE[0], label="this map")
+    for y, score in zip(place, scores):
+        if score.interval is not None:
+            ax.plot(score.interval, [y + 0.2] * 2, color="black", linewidth=1.5)
+    beside = [(y, score.baseline) for y, score in zip(place, scores) if score.baseline is not None]
+    if beside:
+        at, base = zip(*beside)
+        ax.barh(np.array(at) - 0.2, base, 0.38, color=PALETTE[10], label="principal components")
+    names = [score.name.replace("_", " ") for score in scores]
+    ax.set(yticks=place, yticklabels=names, xlim=(min([0.0, *values]), 1))
+    _plain(ax)
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+
+
+def _rnx_curve(curve: Any, report: Faithfulness) -> None:
     curve.plot(report.curves["K"], report.curves["rnx"], color=PALETTE[0], linewidth=2)
     if "rnx_baseline" in report.curves:
         curve.plot(report.curves["K"], report.curves["rnx_baseline"], color=PALETTE[10], linewidth=2)
     curve.axhline(0, color="black", linewidth=0.5)
     curve.set(xscale="log", xlabel="neighbours K", ylabel="shared neighbours R_NX (0 is chance)")
     _plain(curve)
-    return _saved(figure, path)
 
 
 def plot_indicatrix(
@@ -70,10 +77,10 @@ def plot_indicatrix(
     figure, ax = plt.subplots(figsize=(7.4, 6.4), layout="constrained")
     plot(points, values=found.reliability, title="reliability of each point", ax=ax)
     ax.collections[0].set_clim(0, 1)
-    some = _spread_rows(points, n_ellipses)
+    drawn = _spread_rows(points, n_ellipses)
     size = 0.35 * float(np.ptp(points, axis=0).max()) / np.sqrt(max(1, n_ellipses))  # of the middle ellipse
-    axes = np.clip(found.stretch.axes[some], 0.05, 3) * size
-    for i, (a, b) in zip(some, axes):
+    axes = np.clip(found.stretch.axes[drawn], 0.05, 3) * size
+    for i, (a, b) in zip(drawn, axes):
         ax.add_patch(
             plt.matplotlib.patches.Ellipse(
                 points[i],
@@ -98,16 +105,13 @@ def plot_comparison(comparison: Comparison, *, path: str | Path | None = None) -
     grid = figure.add_gridspec(rows + 1, 2 * columns)
     for k, name in enumerate(flat):
         ax = figure.add_subplot(grid[k // columns, 2 * (k % columns) : 2 * (k % columns) + 2])
-        trust = comparison.reports[name].scores["trustworthiness"].value
-        plot(
-            comparison.maps[name],
-            labels=comparison.labels,
-            title=f"{name}\ntrustworthiness {trust:.3f}",
-            ax=ax,
-        )
+        score = next(iter(comparison.reports[name].scores.values()))
+        title = f"{name}\n{score.name.replace('_', ' ')} {score.value:.3f}"
+        plot(comparison.maps[name], labels=comparison.labels, title=title, ax=ax)
         if legend := ax.get_legend():
             legend.remove()
-    _curves(figure.add_subplot(grid[rows, :columns]), comparison)
+    if all("rnx" in report.curves for report in comparison.reports.values()):
+        _curves(figure.add_subplot(grid[rows, :columns]), comparison)
     _similarities(figure.add_subplot(grid[rows, columns:]), comparison)
     return _saved(figure, path)
 

@@ -110,7 +110,7 @@ def test_samples_stand_for_all_rows(measure, way):
     whole = measure(DATA, FLAT, **way).value
     covered = 0
     for seed in range(40):
-        part = measure(DATA, FLAT, sample=45, seed=seed, **way)
+        part = measure(DATA, FLAT, sample=45, random_state=seed, **way)
         assert part.n_sampled == 45
         assert part.per_point is None
         assert part.range[0] <= part.interval[0] <= part.value <= part.interval[1] <= part.range[1]
@@ -154,5 +154,5 @@ def test_misuse(change, message):
 
 
 def test_rows_must_match():
-    with pytest.raises(InvalidInputError, match="X has 90 and Y has 89"):
+    with pytest.raises(InvalidInputError, match="X has 90 and map has 89"):
         norm_error(DATA, FLAT[1:])

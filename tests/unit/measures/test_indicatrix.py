@@ -94,10 +94,13 @@ def test_duplicates_and_constant_data_stay_finite():
 
 
 def test_large_maps_use_a_tree_with_the_same_neighbors():
-    from winkel.measures.nearest import map_neighbors
+    from winkel.measures.sources import map_neighbors
+    from winkel.run import Run
 
     Y = np.round(plane(5000), 3)  # with rows in the same place
-    np.testing.assert_array_equal(map_neighbors(Y, 10, 2), wk.graph.knn(Y, 10, method="exact").knn_indices)
+    np.testing.assert_array_equal(
+        map_neighbors(Y, 10, Run(n_jobs=2)), wk.graph.knn(Y, 10, method="exact").knn_indices
+    )
 
 
 def test_variance_frame_and_words():
@@ -107,7 +110,7 @@ def test_variance_frame_and_words():
     assert {"reliability", "false_neighbors", "missing_neighbors", "rank_error", "axis_1", "axis_2", "angle", "variance"} == set(frame.columns)  # fmt: skip
     assert len(frame) == 50
     assert "reliability 1.00" in str(found)
-    with pytest.raises(InvalidInputError, match="variance"):
+    with pytest.raises(InvalidParameterError, match="variance"):
         wk.indicatrix(X, X, variance=[1.0])
 
 

@@ -36,5 +36,5 @@ def test_surplus_clusters_and_classes_count_as_wrong():
 
 @pytest.mark.parametrize(("labels", "clusters"), [([0, 1], [0]), ([], []), ([[0, 1]], [0, 1])])
 def test_refuses_what_has_not_one_entry_a_row(labels, clusters):
-    with pytest.raises(InvalidInputError, match="one entry a row"):
+    with pytest.raises(InvalidInputError, match="one entry per row"):
         clustering_accuracy(labels, clusters)

@@ -1,6 +1,7 @@
 """Tests of `measure` and its report."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import winkel as wk
 from winkel.errors import InvalidInputError
 from winkel.measures import angles, baseline
 from winkel.measures.baseline import principal_map
-from winkel.measures.labels import label_accuracy, leading, map_clustering_accuracy
+from winkel.measures.classes import leading
 from winkel.measures.faithfulness import Faithfulness
 
 ALWAYS = {
@@ -130,22 +131,57 @@ def test_graph_gives_the_neighbors(data):
         wk.measure(graph, Y)
 
 
-def test_maps_may_have_other_dimensions_and_come_as_embeddings(data):
+def test_a_map_may_come_in_every_form(data, tmp_path):
     X = data[0]
-    fitted = wk.MDE(3, random_state=0, max_iter=5, tol=10.0).fit(X)
-    report = wk.measure(X, fitted.embedding_, random_state=0)
+    fitted = wk.TSM(3, random_state=0, max_iter=5).fit(X)
+    report = wk.measure(X, fitted)
     assert isinstance(report, Faithfulness)
     assert report.n_components == 3
+    fitted.save(tmp_path / "model.winkel")
+    fitted.result_.save(tmp_path / "map.winkel")
+    np.save(tmp_path / "map.npy", fitted.embedding_)
+    forms = [fitted.embedding_, fitted.result_, tmp_path / "model.winkel", str(tmp_path / "map.winkel"), tmp_path / "map.npy"]  # fmt: skip
+    for form in forms:
+        assert wk.measure(X, form).to_json() == report.to_json()
+    assert wk.measure(X, PCA(2).fit_transform(X).tolist()).n_components == 2
+    with pytest.raises(InvalidInputError, match="not fitted"):
+        wk.measure(X, wk.TSM())
+    with pytest.raises(InvalidInputError, match="map must be an array"):
+        wk.measure(X, X[0])
+
+
+def test_the_seed_is_zero_unless_another_is_passed(data):
+    X, Y, labels = data
+    report = wk.measure(X, Y, labels=labels, sample=50)
+    assert report.seed == 0
+    assert report.to_json() == wk.measure(X, Y, labels=labels, sample=50, random_state=0).to_json()
+
+
+def test_without_baseline_nothing_stands_beside(data, report):
+    X, Y, labels = data
+    alone = wk.measure(X, Y, labels=labels, baseline=False)
+    assert [s.value for s in alone.scores.values()] == [s.value for s in report.scores.values()]
+    assert all(s.baseline is None for s in alone.scores.values())
+    assert "rnx_baseline" not in alone.curves
+
+
+def test_a_notebook_shows_a_table_in_which_nothing_is_html(report):
+    shown = replace(report, metric="<script>")._repr_html_()
+    assert shown.count("<tr>") == 1 + len(report.scores)
+    assert "&lt;script&gt;" in shown
+    assert "<script>" not in shown
 
 
 def test_label_accuracy_by_hand():
     Y = np.array([[0.0], [0.1], [0.2], [0.3], [0.4], [9.0], [9.1], [9.2], [9.3], [9.4]])
     labels = [0] * 5 + [1] * 5
-    assert label_accuracy(Y, labels, n_neighbors=3, random_state=0).value == 1
+    names = ["label_accuracy", "clustering_accuracy"]
+    found = wk.measure(Y, Y, scores=names, labels=labels, n_neighbors=3)
+    assert [found[name].value for name in names] == [1, 1]
     # Of votes 1 0 0 1 both have two: the first to be met leads.
     np.testing.assert_array_equal(leading(np.array([[1, 0, 0, 1], [0, 1, 1, 2]]), 3), [1, 1])
-    assert map_clustering_accuracy(Y, labels, random_state=0).value == 1
-    assert map_clustering_accuracy(np.zeros((4, 1)), [0, 0, 0, 1], random_state=0).value == 0.75
+    flat = wk.measure(Y[:4], np.zeros((4, 1)), scores=names[1:], labels=[0, 0, 0, 1], n_neighbors=1)
+    assert flat[names[1]].value == 0.75
 
 
 def test_refuses_labels_that_do_not_fit(data):
@@ -153,7 +189,7 @@ def test_refuses_labels_that_do_not_fit(data):
     with pytest.raises(InvalidInputError, match="one entry for each"):
         wk.measure(X, Y, labels=labels[:-1])
     with pytest.raises(InvalidInputError, match="NaN"):
-        label_accuracy(Y, np.where(np.arange(180) == 3, np.nan, 1.0))
+        wk.measure(X, Y, labels=np.where(np.arange(180) == 3, np.nan, 1.0))
 
 
 @pytest.mark.parametrize("shape", [(50, 4), (4, 50), (60, 40)])

@@ -5,7 +5,8 @@ import pytest
 
 from winkel import _core
 from winkel.graph.metrics import RULES
-from winkel.measures.sources import GivenRows, PointRows, row_source
+from winkel.measures.sources import DenseRows, DistanceRows, row_source
+from winkel.run import Run
 
 
 def cyclic(i, n):
@@ -49,7 +50,7 @@ def test_neighbors_and_ranks_are_those_of_true_distances(kind, dtype):
     X = data(kind).astype(dtype)
     rows = np.array([0, 3, 99, 100, 210])
     expected = oracle(true_distances(X, "euclidean")[rows], rows)
-    block = PointRows(X, "euclidean", 2).block(rows)
+    block = DenseRows(X, "euclidean", 2).block(rows)
     near = block.nearest(20)
     np.testing.assert_array_equal(
         np.take_along_axis(expected, near.astype(int), 1), np.tile(np.arange(1, 21), (5, 1))
@@ -63,7 +64,7 @@ def test_every_metric(metric):
     X = np.rint(data("plain")) if metric in ("hamming", "jaccard") else data("plain")
     rows = np.arange(0, 211, 10)
     expected = oracle(true_distances(X, metric)[rows], rows)
-    block = PointRows(X, metric, 1).block(rows)
+    block = DenseRows(X, metric, 1).block(rows)
     targets = np.tile(np.arange(211, dtype=np.int32), (len(rows), 1))
     np.testing.assert_array_equal(block.ranks(targets), expected)
     assert (np.take_along_axis(expected, block.nearest(9).astype(int), 1) == np.arange(1, 10)).all()
@@ -75,7 +76,7 @@ def test_every_kernel_gives_the_same_order(kernel):
     expected = oracle(true_distances(X, "euclidean")[rows], rows)
     _core.use_tile_kernel(kernel)
     try:
-        order = PointRows(X, "euclidean", 2).block(rows).order()
+        order = DenseRows(X, "euclidean", 2).block(rows).order()
     finally:
         _core.use_tile_kernel(_core.tile_kernels()[-1])
     np.testing.assert_array_equal(order, expected)
@@ -86,7 +87,7 @@ def test_sizes_around_the_edges_of_tiles(n):
     X = np.random.default_rng(n).normal(size=(n, 3))
     rows = np.unique([0, n // 2, n - 1])
     D = true_distances(X, "euclidean")[rows]
-    block = PointRows(X, "euclidean", 2).block(rows)
+    block = DenseRows(X, "euclidean", 2).block(rows)
     np.testing.assert_allclose(block.distances, D**2, rtol=1e-5, atol=1e-9)
     np.testing.assert_array_equal(
         block.ranks(np.tile(np.arange(n, dtype=np.int32), (len(rows), 1))), oracle(D, rows)
@@ -95,7 +96,7 @@ def test_sizes_around_the_edges_of_tiles(n):
 
 def test_rows_that_are_not_among_the_points_rank_all_of_them():
     X, Q = data("plain"), data("plain", seed=1)[:4]
-    block = PointRows(X, "euclidean", 1).new_block(Q, np.full(4, -1))
+    block = DenseRows(X, "euclidean", 1).new_block(Q, np.full(4, -1))
     D = np.linalg.norm(Q[:, None] - X, axis=2)
     expected = np.argsort(np.argsort(D, axis=1), axis=1) + 1
     np.testing.assert_array_equal(block.order(), expected)
@@ -133,13 +134,13 @@ def test_sparse_and_precomputed_rows_agree_with_dense_ones(metric):
     X = random.normal(size=(60, 9)) * (random.uniform(size=(60, 9)) < 0.5)
     X[7] = 0
     rows = np.arange(60)
-    dense = row_source(X, metric, 1).block(rows)
+    dense = row_source(X, metric, Run()).block(rows)
     targets = np.tile(np.arange(60, dtype=np.int32), (60, 1))
     for other in (
-        row_source(sp.csr_matrix(X), metric, 1),
-        row_source(true_distances(X, metric), "precomputed", 1),
+        row_source(sp.csr_matrix(X), metric, Run()),
+        row_source(true_distances(X, metric), "precomputed", Run()),
     ):
-        assert isinstance(other, GivenRows)
+        assert isinstance(other, DistanceRows)
         block = other.block(rows)
         np.testing.assert_allclose(block.distances, true_distances(X, metric), rtol=1e-6, atol=1e-7)
         pairs = np.array([[0, 5], [7, 8], [59, 1]], np.int32)

@@ -81,9 +81,9 @@ def test_all_points_in_one_place():
     [
         (np.ones((3, 3)), np.ones((3, 2)), r"\(3, 3\) and \(3, 2\)"),
         (np.ones((3, 2)), np.ones((4, 2)), "same rows"),
-        (np.ones(3), np.ones(3), r"Y must be a map.*\(3,\)"),
-        (np.ones((0, 2)), np.ones((0, 2)), "Y must be a map"),
-        (np.ones((2, 2)), np.array([[0, 1], [np.nan, 0]]), "target must be finite; row 1"),
+        (np.ones(3), np.ones(3), r"map must be an array.*\(3,\)"),
+        (np.ones((0, 2)), np.ones((0, 2)), r"map has 0 sample\(s\)"),
+        (np.ones((2, 2)), np.array([[0, 1], [np.nan, 0]]), "target.*row 1"),
     ],
 )
 def test_misuse(Y, target, message):

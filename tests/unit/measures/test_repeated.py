@@ -7,10 +7,11 @@ from sklearn.decomposition import PCA
 
 import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError
-from winkel.measures.null_test import _gaussian, _permuted
-from winkel.measures.density import density_clusters, given_clarity
+from winkel.measures.density import density_clusters, labelled_clarity
 from winkel.measures.fits import cut_graph
+from winkel.measures.null_test import _gaussian, _permuted
 from winkel.random import Stream
+from winkel.run import Run
 
 
 class Noisy(BaseEstimator):
@@ -95,22 +96,24 @@ def test_stability_refuses_nonsense():
 def test_hills_of_density_by_hand():
     random = np.random.default_rng(0)
     far = np.concatenate([random.normal(size=(80, 2)), random.normal(size=(60, 2)) + 30])
-    found = density_clusters(far, 10, 0.5)
+    found = density_clusters(far, 10, 0.5, Run())
     assert len(np.unique(found.labels[:80])) == 1 or found.clarity[0] > 2
     assert not set(found.labels[:80]) & set(found.labels[80:])
     assert found.clarity.max() > 4  # the gap is many times wider than a neighbourhood
-    wider = density_clusters(np.concatenate([far[:80], far[80:] + 100]), 10, 0.5)
+    wider = density_clusters(np.concatenate([far[:80], far[80:] + 100]), 10, 0.5, Run())
     assert wider.clarity.max() > found.clarity.max()
-    np.testing.assert_allclose(density_clusters(7 * far + 3, 10, 0.5).clarity, found.clarity, rtol=1e-6)
-    given = given_clarity(far, np.repeat(["x", "y"], [80, 60]), 10)
+    np.testing.assert_allclose(
+        density_clusters(7 * far + 3, 10, 0.5, Run()).clarity, found.clarity, rtol=1e-6
+    )
+    given = labelled_clarity(far, np.repeat(["x", "y"], [80, 60]), 10, Run())
     assert np.isinf(given.clarity).all()  # nobody has a neighbour on the other side
-    halves = given_clarity(far[:80], far[:80, 0] > 0, 10)
+    halves = labelled_clarity(far[:80], far[:80, 0] > 0, 10, Run())
     assert halves.clarity.max() < 1
 
 
 def test_one_hill_has_no_clarity():
     grid = np.stack(np.meshgrid(np.arange(9.0), np.arange(9.0)), -1).reshape(-1, 2)
-    found = density_clusters(grid, 8, 1.0)
+    found = density_clusters(grid, 8, 1.0, Run())
     assert found.clarity.tolist() == [0.0]
     assert (found.labels == 0).all()
 
@@ -229,7 +232,7 @@ def test_estimators_carry_their_faithfulness(capsys):
     said = capsys.readouterr().err.strip().splitlines()[-1]
     assert said.startswith("MDE: trustworthiness 0.")
     report = mde.faithfulness(X)
-    assert report["trustworthiness"].value == wk.measure(X, mde.embedding_.Y)["trustworthiness"].value
+    assert report["trustworthiness"].value == wk.measure(X, mde.embedding_)["trustworthiness"].value
     few = quick().set_params(n_neighbors=2).fit(X[:6])
     assert few.faithfulness(X[:6]).n_neighbors == 2
 
