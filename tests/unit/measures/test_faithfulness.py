@@ -133,7 +133,7 @@ def test_graph_gives_the_neighbors(data):
 
 def test_a_map_may_come_in_every_form(data, tmp_path):
     X = data[0]
-    fitted = wk.TSM(3, random_state=0, max_iter=5).fit(X)
+    fitted = wk.TSM(3, sparsity=0.8, random_state=0, max_iter=5).fit(X)
     report = wk.measure(X, fitted)
     assert isinstance(report, Faithfulness)
     assert report.n_components == 3
