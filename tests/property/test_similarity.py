@@ -88,7 +88,7 @@ def test_wrong_use_is_told():
     A = some_map(10, 2, 0)
     with pytest.raises(InvalidInputError, match="same rows; got 10 and 9"):
         wk.similarity(A, A[:9])
-    with pytest.raises(InvalidInputError, match="map2.*row 3"):
+    with pytest.raises(InvalidInputError, match=r"map2.*row 3"):
         wk.similarity(A, np.where(np.arange(10)[:, None] == 3, np.nan, A))
     with pytest.raises(InvalidInputError, match="shape"):
         wk.similarity(A[0], A)
