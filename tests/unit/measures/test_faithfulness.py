@@ -133,7 +133,7 @@ def test_graph_gives_the_neighbors(data):
 
 def test_a_map_may_come_in_every_form(data, tmp_path):
     X = data[0]
-    fitted = wk.TSM(3, sparsity=0.8, random_state=0, max_iter=5).fit(X)
+    fitted = wk.MDE(3, random_state=0, max_iter=5, tol=10.0).fit(X)
     report = wk.measure(X, fitted)
     assert isinstance(report, Faithfulness)
     assert report.n_components == 3
@@ -145,7 +145,7 @@ def test_a_map_may_come_in_every_form(data, tmp_path):
         assert wk.measure(X, form).to_json() == report.to_json()
     assert wk.measure(X, PCA(2).fit_transform(X).tolist()).n_components == 2
     with pytest.raises(InvalidInputError, match="not fitted"):
-        wk.measure(X, wk.TSM())
+        wk.measure(X, wk.MDE())
     with pytest.raises(InvalidInputError, match="map must be an array"):
         wk.measure(X, X[0])
 
