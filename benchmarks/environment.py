@@ -54,6 +54,7 @@ PEERS = (
     Peer("umap-learn==0.5.12", "umap"),
     Peer("pacmap==0.9.1", "pacmap"),
     Peer("openTSNE==1.0.4", "openTSNE"),
+    Peer("setuptools==80.9.0", "pkg_resources"),
     Peer("annoy==1.17.3", "annoy"),
     Peer("trimap==1.1.4", "trimap", follow=False),
     Peer("hnswlib==0.8.0", "hnswlib"),

@@ -124,3 +124,93 @@ def label_accuracy(Y: np.ndarray, labels: np.ndarray, n_train: int, k: int = 10)
 def n_train(n: int) -> int:
     """Rows that train: the first six sevenths, which of MNIST's 70 000 are its 60 000 training rows."""
     return n * 6 // 7
+
+
+# ------------------------------------------------------------------------------------------------ all scales
+
+
+def rank_block(squares: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Ranks 1, 2, ... of all other rows by distance, ties by index; 0 for the row itself."""
+    squares[np.arange(len(squares)), own] = -1.0
+    order = np.argsort(squares, axis=1, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(squares.shape[1])[None, :], axis=1)
+    return ranks
+
+
+def all_scales(
+    X: np.ndarray, Y: np.ndarray, rows: np.ndarray, sizes: tuple[int, ...] = (15, 50, 150)
+) -> dict[str, float]:
+    """Recall at some sizes, area under R_NX(K) over log K, trustworthiness and continuity at the first size, and the rank
+    correlation of distances, over sampled rows, each against all others."""
+    n, k = len(X), sizes[0]
+    largest = np.zeros(n, dtype=np.int64)  # how many pairs have their larger rank at K
+    trust = continuity = 0.0
+    correlations = []
+    blocks = zip(squared_distance_blocks(X[rows], X), squared_distance_blocks(Y[rows], Y), strict=False)
+    for (part, in_data), (other, in_map) in blocks:
+        if part != other:
+            raise AssertionError("data and map have as many rows, so their blocks are the same")
+        far = np.sqrt(in_data), np.sqrt(in_map)
+        data_ranks, map_ranks = rank_block(in_data, rows[part]), rank_block(in_map, rows[part])
+        np.add.at(largest, np.maximum(data_ranks, map_ranks).ravel(), 1)
+        trust += float(np.maximum(np.where((map_ranks > 0) & (map_ranks <= k), data_ranks, 0) - k, 0).sum())
+        continuity += float(
+            np.maximum(np.where((data_ranks > 0) & (data_ranks <= k), map_ranks, 0) - k, 0).sum()
+        )
+        correlations.append(np.stack([d[:, :: max(1, n // 500)].ravel() for d in far]))
+    shared = np.cumsum(largest[1:]) / len(
+        rows
+    )  # shared[K - 1]: neighbours that both have among their K nearest
+    K = np.arange(1, n - 1)
+    rnx = ((n - 1) * shared[: n - 2] / K - K) / (n - 1 - K)
+    scale = 2 / (len(rows) * k * (2 * n - 3 * k - 1))
+    ranks = [
+        np.argsort(np.argsort(d, kind="stable"), kind="stable") for d in np.concatenate(correlations, axis=1)
+    ]
+    return {
+        **{f"recall {size}": float(shared[size - 1] / size) for size in sizes if size < n - 1},
+        "R_NX AUC": float((rnx / K).sum() / (1 / K).sum()),
+        "trustworthiness": 1 - scale * trust,
+        "continuity": 1 - scale * continuity,
+        "distance correlation": float(np.corrcoef(*ranks)[0, 1]),
+    }
+
+
+def pieces(Y: np.ndarray, k: int = 5, factor: float = 3.0) -> np.ndarray:
+    """The piece of the map that each row belongs to: rows are linked when nearer than `factor` times the larger of
+    their distances to the k-th neighbour."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(Y)
+    reach = factor * tree.query(Y, k + 1)[0][:, -1]
+    # A pair is linked if it is within the reach of either end; a few nearest rows of each end are enough to connect.
+    distance, index = tree.query(Y, min(len(Y), 31))
+    linked = distance <= np.maximum(reach[:, None], reach[index])
+    rows = np.repeat(np.arange(len(Y)), linked.sum(axis=1))
+    graph = csr_array((np.ones(len(rows)), (rows, index[linked])), shape=(len(Y), len(Y)))
+    return connected_components(graph, directed=False)[1]
+
+
+def tearing(lists: np.ndarray, rows: np.ndarray, Y: np.ndarray, torn_from: float = 0.05) -> dict[str, float]:
+    """Number of pieces of the map, share of the data's neighbour links (of sampled rows) that run between pieces, and
+    number of pieces of which more than `torn_from` of the links lead outside."""
+    piece = pieces(Y)
+    between = piece[lists] != piece[rows][:, None]
+    count = np.bincount(piece[rows], minlength=piece.max() + 1) * lists.shape[1]
+    out = np.bincount(piece[rows], weights=between.sum(axis=1), minlength=piece.max() + 1)
+    share = np.divide(out, count, out=np.zeros(len(out)), where=count > 0)
+    return {
+        "pieces": float(piece.max() + 1),
+        "links cut": float(between.mean()),
+        "torn pieces": float((share > torn_from).sum()),
+    }
+
+
+def strays(Y: np.ndarray) -> float:
+    """The extent of the map over that of its middle 99 %, in the direction where it is largest."""
+    whole = np.ptp(Y, axis=0)
+    middle = np.quantile(Y, 0.995, axis=0) - np.quantile(Y, 0.005, axis=0)
+    return float((whole / np.maximum(middle, 1e-300)).max())

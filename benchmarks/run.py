@@ -17,12 +17,12 @@ from pathlib import Path
 # As a script, this folder would stand first on the path, and its modules hide installed namesakes.
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from benchmarks import environment, imports, iterations, maps, neighbors, report  # noqa: E402
+from benchmarks import environment, imports, iterations, maps, neighbors, panel, report  # noqa: E402
 from benchmarks.contestants import Task  # noqa: E402
 from benchmarks.datasets import Dataset  # noqa: E402
 from benchmarks.harness import Entry, Plan, default_interpreter, run_section  # noqa: E402
 
-ENTRIES = {module.ENTRY.name: module.ENTRY for module in (neighbors, maps, iterations, imports)}
+ENTRIES = {module.ENTRY.name: module.ENTRY for module in (neighbors, maps, panel, iterations, imports)}
 QUICK_ROWS = 10_000
 
 

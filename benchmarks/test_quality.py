@@ -85,3 +85,40 @@ def test_exponent_of_a_power_law():
 
 def test_numbers_have_three_figures():
     assert [number(x) for x in (0.001234, 0.5, 12.345, 1234.5)] == ["0.00123", "0.500", "12.3", "1234"]
+
+
+def test_all_scales_of_a_perfect_map_and_of_chance():
+    random = np.random.Generator(np.random.Philox(key=3))
+    X = random.normal(size=(300, 2))
+    rows = np.arange(0, 300, 3)
+    perfect = quality.all_scales(X, 2 * X, rows)
+    assert all(value == pytest.approx(1.0) for value in perfect.values())
+    chance = quality.all_scales(X, random.normal(size=(300, 2)), rows)
+    assert abs(chance["R_NX AUC"]) < 0.05
+    assert abs(chance["distance correlation"]) < 0.1
+
+
+def test_all_scales_agree_with_the_other_scores():
+    random = np.random.Generator(np.random.Philox(key=4))
+    X = random.normal(size=(200, 5))
+    Y, rows = X[:, :2], np.arange(200)
+    found = quality.all_scales(X, Y, rows, (10, 30))
+    assert found["trustworthiness"] == pytest.approx(quality.trustworthiness(X, Y, rows, 10))
+    lists, _ = quality.exact_neighbors(X, rows, 10)
+    assert found["recall 10"] == pytest.approx(quality.map_recall(lists, Y, rows))
+
+
+def test_pieces_tearing_and_strays():
+    line = np.stack([np.arange(60.0), np.zeros(60)], axis=1)
+    lists = np.stack([(np.arange(60) + 1) % 60, (np.arange(60) - 1) % 60], axis=1)
+    whole = quality.tearing(lists, np.arange(60), line)
+    assert whole["pieces"] == 1
+    assert whole["links cut"] == 0
+    torn = line.copy()
+    torn[30:, 0] += 1000
+    cut = quality.tearing(lists, np.arange(60), torn)
+    assert cut["pieces"] == 2
+    assert cut["links cut"] == pytest.approx(4 / 120)
+    assert quality.strays(line) == pytest.approx(1.0, abs=0.05)
+    many = np.stack([np.arange(600.0), np.zeros(600)], axis=1)
+    assert quality.strays(np.vstack([many, [[6000.0, 0.0]]])) > 5

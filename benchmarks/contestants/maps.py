@@ -112,3 +112,14 @@ def opentsne(task: Task) -> Call:
         return {"Y": np.asarray(TSNE(n_jobs=task.threads, random_state=task.seed).fit(X))}
 
     return call
+
+
+def trimap(task: Task) -> Call:
+    import numpy as np
+    from trimap import TRIMAP
+
+    def call(X: np.ndarray) -> Arrays:
+        np.random.seed(task.seed)  # noqa: NPY002 (TriMap draws from NumPy's global generator)
+        return {"Y": TRIMAP(verbose=False).fit_transform(np.asarray(X, dtype=np.float32))}
+
+    return call

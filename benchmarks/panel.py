@@ -1,0 +1,140 @@
+"""The entry "panel": maps of unlike data by winkel and its peers, at every scale."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from . import quality
+from .contestants import Task
+from .datasets import DIGITS, Dataset, mnist_labels, mnist_pixels
+from .harness import Arrays, Contestant, Entry
+from .truth import nearest
+
+SAMPLE = 1000
+ROWS = 15_000  # of data sets that have more
+
+
+def score(dataset: Dataset, task: Task, arrays: Arrays) -> dict[str, float]:
+    """Every scale from the nearest rows to the whole, accuracy where there are labels, tearing and strays."""
+    Y, X = np.asarray(arrays["Y"], dtype=np.float64), dataset.load()
+    rows = quality.sample_rows(len(X), SAMPLE)
+    found = quality.all_scales(X, Y, rows)
+    labels = dataset.labels()
+    if labels is not None:
+        order = np.random.Generator(np.random.Philox(key=7)).permutation(len(Y))
+        found["10-NN accuracy"] = quality.label_accuracy(Y[order], labels[order], quality.n_train(len(Y)))
+    sample, lists, _ = nearest(dataset, task.n_neighbors, SAMPLE)
+    return found | quality.tearing(lists, sample, Y) | {"strays": quality.strays(Y)}
+
+
+@cache
+def archive(name: str) -> dict[str, np.ndarray]:
+    """The arrays of NAME.npz in the folder WINKEL_DATA."""
+    folder = os.environ.get("WINKEL_DATA")
+    if not folder:
+        raise SystemExit("the panel reads its data from the folder WINKEL_DATA, which is not set.")
+    with np.load(Path(folder) / f"{name}.npz", allow_pickle=False) as file:
+        return {key: file[key] for key in file.files}
+
+
+@cache
+def chosen(n: int) -> np.ndarray:
+    """Numbers of the ROWS rows that are taken of n, the same for data and labels."""
+    return np.sort(np.random.Generator(np.random.Philox(key=n)).permutation(n)[:ROWS])
+
+
+def thinned(values: np.ndarray) -> np.ndarray:
+    return values if len(values) <= ROWS else values[chosen(len(values))]
+
+
+def of_archive(name: str, description: str, rows: int, *, labelled: bool = False) -> Dataset:
+    """A data set of WINKEL_DATA, at most ROWS of it."""
+
+    def build() -> np.ndarray:
+        arrays = archive(name)
+        X = arrays["X"][arrays["usable"]] if "usable" in arrays else arrays["X"]
+        return thinned(X.reshape(len(X), -1)).astype(np.float32)
+
+    short = name.split("_")[0] if not name.startswith("scrna") else name.split("_")[1]
+    return Dataset(
+        short,
+        description,
+        min(rows, ROWS),
+        build,
+        (lambda: thinned(archive(name)["y"])) if labelled else None,
+    )
+
+
+def swiss_roll() -> np.ndarray:
+    from sklearn.datasets import make_swiss_roll
+
+    return make_swiss_roll(10_000, random_state=0)[0].astype(np.float32)
+
+
+@cache
+def unequal_blobs() -> tuple[np.ndarray, np.ndarray]:
+    """Twelve Gaussian blobs in 20 dimensions, their widths from 0.2 to 3 and their sizes from 50 to 1 500."""
+    random = np.random.Generator(np.random.Philox(key=12))
+    sizes = random.permutation(np.geomspace(50, 1500, 12)).astype(int)
+    centers, widths = 6 * random.normal(size=(12, 20)), np.geomspace(0.2, 3, 12)
+    y = np.repeat(np.arange(12), sizes)
+    return (centers[y] + widths[y, None] * random.normal(size=(len(y), 20))).astype(np.float32), y
+
+
+PANEL = (
+    DIGITS,
+    Dataset(
+        "mnist", "MNIST, raw pixels", ROWS, lambda: thinned(mnist_pixels()), lambda: thinned(mnist_labels())
+    ),
+    of_archive("coil20_32x32", "20 objects on a turntable", 1440, labelled=True),
+    of_archive("mammoth_3d_50k", "the surface of a mammoth", 50_000),
+    Dataset("swissroll", "a rolled-up plane", 10_000, swiss_roll),
+    of_archive("scrna_pbmc3k_pca50", "single cells of blood", 2638, labelled=True),
+    of_archive("scrna_covid_balf3_pca50", "single cells of lungs", 3500, labelled=True),
+    of_archive("cytof_bcrxl_173k", "mass cytometry", 172_791),
+    of_archive("us_counties_acs2017", "US counties, census figures", 3220),
+    of_archive("words_glove6b_100d_30k", "word vectors", 30_000),
+    Dataset(
+        "blobs",
+        "blobs of unequal density",
+        len(unequal_blobs()[1]),
+        lambda: unequal_blobs()[0],
+        lambda: unequal_blobs()[1],
+    ),
+)
+
+
+def _winkel(name: str, function: str) -> Contestant:
+    return Contestant(f"winkel {name}", f"maps:winkel_{function}", ("winkel", "numpy"), "winkel")
+
+
+ENTRY = Entry(
+    name="panel",
+    title="Unlike data, every scale",
+    contestants=(
+        _winkel("MDE", "mde"),
+        _winkel("t-SNE", "tsne"),
+        _winkel("two-kernel LLE", "lle"),
+        Contestant("openTSNE", "maps:opentsne", ("openTSNE", "numpy")),
+        Contestant("umap seeded", "maps:umap_seeded", ("umap-learn", "pynndescent", "numba", "numpy")),
+        Contestant("pacmap seeded", "maps:pacmap_seeded", ("pacmap", "faiss-cpu", "numba", "numpy")),
+        Contestant("trimap", "maps:trimap", ("trimap", "numba", "numpy")),
+        Contestant("pymde", "maps:pymde", ("pymde", "torch", "numpy")),
+    ),
+    reference="winkel MDE",
+    timings=("first",),
+    datasets=PANEL,
+    quick=("digits",),
+    score=score,
+    notes=(
+        f"Data sets of more than {ROWS} rows are cut to so many, drawn at random. Scores are measured on {SAMPLE} sampled rows, each against all "
+        "others; accuracy is that of 10 map neighbours on a random seventh of the rows. Pieces, links cut and torn pieces: rows of "
+        "the map are linked when nearer than three times the larger of their distances to the fifth neighbour; links cut is the share of "
+        "the data's neighbour links that run between pieces; a piece is torn when more than 5 % of its links do. Strays: the map's extent over that "
+        "of its middle 99 %.",
+    ),
+)
