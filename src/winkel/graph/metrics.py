@@ -11,9 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
+from ..checks import choice
 from ..data.arrays import Matrix
 from ..data.scans import magnitude, row_blocks
-from ..errors import InvalidInputError, InvalidParameterError
+from ..errors import InvalidInputError
 from ..typing import FloatArray
 
 Float32 = NDArray[np.float32]
@@ -98,13 +99,8 @@ _ALIASES = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "lin
 
 def metric_name(metric: str) -> str:
     """The name winkel uses for `metric`."""
-    name = _ALIASES.get(metric, metric) if isinstance(metric, str) else ""
-    if name not in RULES:
-        allowed = ", ".join(repr(m) for m in RULES)
-        raise InvalidParameterError(
-            f"metric must be one of {allowed}, 'precomputed', or a function of two rows; got {metric!r}."
-        )
-    return name
+    name = _ALIASES.get(metric, metric) if isinstance(metric, str) else metric
+    return choice("metric", name, RULES, also="'precomputed', or a function of two rows")
 
 
 def check_metric_input(X: Matrix, name: str) -> None:

@@ -228,37 +228,35 @@ def exact_sparse(X: Matrix, k: int, metric: str, run: Run) -> tuple[Indices, Flo
     entry = 44.0 if metric == "cosine" else 28.0
     need = n * (width * 24.0 + 40) + X.nnz * entry + n_jobs * m * 64.0 + 16e6
     run.check_memory(need, f"The neighbour search of {n} sparse rows", "Raise max_memory or lower n_jobs.")
-    P, factor = _prepare(X, metric)
-    form = (P.indptr.astype(np.int64), P.indices.astype(np.int32))
-    values, norm = P.data.astype(np.float32), squared_row_norms(P).astype(np.float32)
-    search = _core.SparseSearch(*form, values, P.shape[1], norm, width)
-    del P
+    P, factor = _prepare_sparse(X, metric)
+    indptr, indices, values = _csr_parts(P)
+    norm = squared_row_norms(P).astype(np.float32)
+    search = _core.SparseSearch(indptr, indices, values.astype(np.float32), P.shape[1], norm, width)
+    del P, values
     for first in run.progress(range(0, n, _SPARSE_STEP), "exact neighbours"):
         search.run(first, min(n, first + _SPARSE_STEP), n_jobs)
     candidates, reach = search.result()
-    del search
-    form = (X.indptr.astype(np.int64), X.indices.astype(np.int32))
-    index, distance = _core.refine_neighbors_sparse(*form, X.data, m, candidates, rule.kind, k, n_jobs)
+    del search, indptr, indices
+    parts = _csr_parts(X)
+    index, distance = _core.refine_neighbors_sparse(*parts, m, candidates, rule.kind, k, n_jobs)
     last = distance[:, -1]
     reached = rule.to_search(last.astype(np.float64) * factor)
     longest = int(np.diff(X.indptr).max(initial=0))
     proved = (last == 0) | (width >= n - 1) | rounding_allows(rule, reached, norm, reach[:, -1], longest)
     for rows in blocks_of(np.flatnonzero(~proved), 64):
-        index[rows], distance[rows] = _core.direct_neighbors_sparse(
-            *form, X.data, m, rows, rule.kind, k, n_jobs
-        )
+        index[rows], distance[rows] = _core.direct_neighbors_sparse(*parts, m, rows, rule.kind, k, n_jobs)
     return index, distance
 
 
-def _prepare(X: Matrix, metric: str) -> tuple[Matrix, float]:
+def _prepare_sparse(X: Matrix, metric: str) -> tuple[Matrix, float]:
     """The rows to search in double precision, and the factor by which distances between them are larger."""
     if metric == "cosine":
-        return _unit_rows(X), 1.0
+        return _unit_sparse_rows(X), 1.0
     factor = range_factor(float(np.abs(X.data).max(initial=0)))
     return sp.csr_matrix((X.data * np.float64(factor), X.indices, X.indptr), shape=X.shape), factor
 
 
-def _unit_rows(X: Matrix) -> Matrix:
+def _unit_sparse_rows(X: Matrix) -> Matrix:
     """Rows of length 1; rows of zeros get a column of their own, as in `plan_preparation`."""
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     largest = np.zeros(X.shape[0])
@@ -282,9 +280,9 @@ def squared_row_norms(P: Matrix) -> FloatArray:
 
 def query_sparse(X: Matrix, Q: Matrix, k: int, metric: str, run: Run) -> tuple[Indices, FloatArray]:
     """Exact neighbours of the rows of Q among those of X, both CSR. Each row's result depends on that row alone."""
-    return _core.query_sparse(_parts(Q), _parts(X), X.shape[1], RULES[metric].kind, k, run.n_jobs)
+    return _core.query_sparse(_csr_parts(Q), _csr_parts(X), X.shape[1], RULES[metric].kind, k, run.n_jobs)
 
 
-def _parts(X: Matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], FloatArray]:
+def _csr_parts(X: Matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], FloatArray]:
     """A CSR matrix as the core takes it."""
     return X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data

@@ -16,7 +16,7 @@ from winkel.run import Run
 
 from .knn_oracle import clustered
 
-knn_module, sparse_module = (import_module(f"winkel.graph.{name}") for name in ("knn", "search"))
+knn_module, search_module = (import_module(f"winkel.graph.{name}") for name in ("knn", "search"))
 
 # Runs searches and prints, for each, the forecast and the peak beside the data. One process for all: importing takes longer
 # than most of them.
@@ -104,7 +104,7 @@ def test_forecasts_hold_and_are_not_far_above_the_peak():
 
 def test_refused_before_the_work_starts(monkeypatch):
     monkeypatch.setattr(knn_module, "Points", None)
-    monkeypatch.setattr(sparse_module, "_prepare", None)
+    monkeypatch.setattr(search_module, "_prepare_sparse", None)
     X = clustered(500, 20)
     for method in ("exact", "approximate", "auto"):
         with pytest.raises(
