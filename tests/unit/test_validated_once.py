@@ -18,6 +18,8 @@ from winkel.data import table as table_module
 from ..estimators import make, rows
 
 X, NEW = rows(60, 5), rows(9, 5, seed=1)
+Y = np.ascontiguousarray(X[:, :2])
+LABELS = np.arange(60) % 3
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning"),
@@ -81,3 +83,52 @@ def test_estimators_take_a_table_for_nothing(scans, name):
     scans.clear()
     make(name).fit(table).transform(new)
     assert scans == {}
+
+
+@each
+def test_a_verbose_fit_measures_the_table_it_has(scans, name, capsys):
+    make(name, verbose=True).fit(X)
+    assert scans[X.shape] == 1
+    assert all(count == 1 for count in scans.values())
+    capsys.readouterr()
+
+
+def test_faithfulness(scans):
+    fitted = make("MDE").fit(X)
+    scans.clear()
+    fitted.faithfulness(X)
+    assert scans == {X.shape: 1, Y.shape: 1}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X: wk.measure(X, Y, labels=LABELS),
+        lambda X: wk.indicatrix(X, Y),
+        lambda X: wk.compare(X, {"map": Y, "again": make("MDE")}, labels=LABELS),
+        lambda X: wk.stability(make("MDE"), X, n_runs=2),
+        lambda X: wk.null_test(make("MDE"), X, n_repeats=2, n_neighbors=5),
+        lambda X: wk.tune(make("MDE"), X, {"n_neighbors": [5, 6]}, n_runs=2),
+    ],
+    ids=["measure", "indicatrix", "compare", "stability", "null_test", "tune"],
+)
+def test_judging(scans, call):
+    call(X)
+    assert scans[X.shape] == 1
+    parts = {shape for shape in scans if shape[1] == X.shape[1]} - {X.shape}
+    assert not parts, "a part of the data was validated anew"
+
+
+def test_maps_that_are_judged(scans):
+    wk.measure(X, Y, labels=LABELS)
+    wk.indicatrix(X, Y)
+    assert scans == {X.shape: 2, Y.shape: 2}
+    scans.clear()
+    wk.compare(X, {"one": Y, "in three": X[:, :3], "MDE": make("MDE", n_components=4)})
+    assert scans == {X.shape: 1, Y.shape: 1, (60, 3): 1, (60, 4): 1}
+
+
+def test_pages(scans, tmp_path):
+    wk.write_html(tmp_path / "page.html", Y, labels=LABELS)
+    assert scans[Y.shape] <= 1
+    assert scans.total() <= 1
