@@ -213,7 +213,7 @@ def against_torch(rows: int | None, n_atoms: int, layers: int, epochs: int) -> N
     spent = 0.0
     for epoch in range(epochs):
         started = time.perf_counter()
-        network.fit(X, n_epochs=1, batch_size=256, learning_rate=3e-3, seed=epoch)
+        network.fit(X, n_epochs=1, batch_size=256, learning_rate=3e-3, random_state=epoch)
         spent += time.perf_counter() - started
         with torch.no_grad():
             parts = torch.as_tensor(X).split(2048)

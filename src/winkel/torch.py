@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import InvalidInputError, InvalidParameterError, missing_extra
+from .checks import integer, positive
+from .errors import InvalidInputError, missing_extra
 
 try:
     import torch
@@ -22,7 +23,26 @@ __all__ = ["KDSEncoder", "project_simplex"]
 
 
 def project_simplex(points: Any) -> Any:
-    """The nearest point of the probability simplex to each row: ReLU(x + b(x)), b piecewise linear."""
+    """The nearest point of the probability simplex to each row: ReLU(x + b(x)), b piecewise linear.
+
+    Parameters
+    ----------
+    points : torch.Tensor of shape (..., m)
+        Rows to project.
+
+    Returns
+    -------
+    torch.Tensor of shape (..., m)
+        Rows of numbers that are not negative and sum to one.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from winkel.torch import project_simplex
+    >>> project_simplex(torch.tensor([[2.0, 0.0], [0.3, 0.7]]))
+    tensor([[1.0000, 0.0000],
+            [0.3000, 0.7000]])
+    """
     falling, _ = torch.sort(points, dim=-1, descending=True)
     count = torch.arange(1, points.shape[-1] + 1, device=points.device, dtype=points.dtype)
     excess = torch.cumsum(falling, dim=-1) - 1.0
@@ -31,28 +51,44 @@ def project_simplex(points: Any) -> Any:
 
 
 class KDSEncoder(torch.nn.Module):  # type: ignore[misc]
-    """Codes of rows by `n_layers` steps of accelerated projected gradient; atoms and step are learned.
+    """Codes of rows by steps of accelerated projected gradient, one a layer; atoms and step are learned.
 
     `forward` gives codes (n × m) on the simplex, `decode` the rows that codes stand for, `loss` the mean of objective
     (6), and `fit` trains atoms and step by Adam through all layers. The atoms (m × d) can be handed on:
     `wk.KDS(init=encoder.atoms_, max_iter=0)` codes exactly with them.
+
+    Parameters
+    ----------
+    atoms : array of shape (n_atoms, n_features)
+        The atoms to start with.
+    locality : float, default=1.0
+        How much nearness of the atoms counts beside the error of the code, as in `winkel.KDSClustering`.
+    n_layers : int, default=15
+        Number of steps.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import winkel as wk
+    >>> from winkel.torch import KDSEncoder
+    >>> X = wk.datasets.load_digits().X[:100]
+    >>> encoder = KDSEncoder(X[:10], locality=0.5)
+    >>> losses = encoder.fit(X, n_epochs=3)
+    >>> len(losses), tuple(encoder(torch.as_tensor(X[:5], dtype=torch.float32)).shape)
+    (3, (5, 10))
     """
 
     def __init__(self, atoms: ArrayLike, *, locality: float = 1.0, n_layers: int = 15) -> None:
         super().__init__()
-        given = torch.as_tensor(np.array(atoms, dtype=np.float32))
-        if given.ndim != 2 or not bool(torch.isfinite(given).all()):
-            raise InvalidInputError(f"atoms must be a finite matrix (m × d); got shape {tuple(given.shape)}.")
-        if not (locality > 0 and math.isfinite(locality)):
-            raise InvalidParameterError(f"locality must be a positive number; got {locality!r}.")
-        if isinstance(n_layers, bool) or not isinstance(n_layers, int) or n_layers < 1:
-            raise InvalidParameterError(f"n_layers must be a positive integer; got {n_layers!r}.")
-        self.locality = float(locality)
-        self.n_layers = n_layers
-        self.atoms = torch.nn.Parameter(given)
+        start = torch.as_tensor(np.array(atoms, dtype=np.float32))
+        if start.ndim != 2 or not bool(torch.isfinite(start).all()):
+            raise InvalidInputError(f"atoms must be a finite matrix (m × d); got shape {tuple(start.shape)}.")
+        self.locality = positive("locality", locality)
+        self.n_layers = integer("n_layers", n_layers, 1)
+        self.atoms = torch.nn.Parameter(start)
         # Only differences matter on the simplex; seen from here the numbers, and so the steps' limits, are small.
-        self.register_buffer("center", given.mean(dim=0))
-        largest = float(torch.linalg.matrix_norm(given - self.center, ord=2)) ** 2
+        self.register_buffer("center", start.mean(dim=0))
+        largest = float(torch.linalg.matrix_norm(start - self.center, ord=2)) ** 2
         self.log_step = torch.nn.Parameter(torch.tensor(-math.log(largest) if largest > 0 else 0.0))
 
     @property
@@ -95,20 +131,40 @@ class KDSEncoder(torch.nn.Module):  # type: ignore[misc]
         n_epochs: int = 15,
         batch_size: int = 256,
         learning_rate: float = 1e-3,
-        seed: int = 0,
+        random_state: int = 0,
     ) -> list[float]:
-        """Train by Adam; the mean loss of each epoch."""
+        """Train by Adam through all layers.
+
+        Parameters
+        ----------
+        rows : array of shape (n_samples, n_features)
+            What to code.
+        n_epochs : int, default=15
+            Walks over the rows.
+        batch_size : int, default=256
+            Rows of a batch.
+        learning_rate : float, default=0.001
+            That of Adam.
+        random_state : int, default=0
+            Seed of the order of the rows.
+
+        Returns
+        -------
+        list of float
+            The mean loss of each epoch.
+        """
         data = torch.as_tensor(np.asarray(rows, dtype=np.float32), device=self.atoms.device)
-        generator = torch.Generator().manual_seed(seed)
-        adam = torch.optim.Adam(self.parameters(), lr=learning_rate)
+        generator = torch.Generator().manual_seed(integer("random_state", random_state, 0))
+        adam = torch.optim.Adam(self.parameters(), lr=positive("learning_rate", learning_rate))
         history = []
-        for _ in range(n_epochs):
+        for _ in range(integer("n_epochs", n_epochs, 1)):
             total = 0.0
-            for some in torch.randperm(len(data), generator=generator).split(batch_size):
+            order = torch.randperm(len(data), generator=generator)
+            for batch in order.split(integer("batch_size", batch_size, 1)):
                 adam.zero_grad()
-                loss = self.loss(data[some])
+                loss = self.loss(data[batch])
                 loss.backward()
                 adam.step()
-                total += float(loss.detach()) * len(some)
+                total += float(loss.detach()) * len(batch)
             history.append(total / len(data))
         return history

@@ -28,6 +28,8 @@ MODULES = (
     "penalties",
     "quadratic",
 )  # public modules of names
+# Modules of further names that docs/ sends users to.
+FURTHER = ("methods.kds", "methods.tsm", "view.kds", "view.lvm", "view.tsm")
 
 
 def public() -> dict[str, object]:
@@ -42,6 +44,9 @@ def public() -> dict[str, object]:
                 value = getattr(item, inner)
                 if inspect.isfunction(value) or inspect.isclass(value):
                     found[f"{name}.{inner}"] = value
+    for name in FURTHER:
+        module = importlib.import_module(f"winkel.{name}")
+        found |= {f"{name}.{inner}": getattr(module, inner) for inner in module.__all__}
     return found
 
 

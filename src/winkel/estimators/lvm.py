@@ -75,10 +75,10 @@ class LVM(GraphEmbedder):
     --------
     >>> import winkel as wk
     >>> digits = wk.datasets.load_digits()
-    >>> lvm = wk.LVM(max_iter=50, random_state=0).fit(digits.X[:300])
+    >>> lvm = wk.LVM(max_iter=50, random_state=0).fit(digits.X[:400])
     >>> lvm.embedding_.shape, lvm.variance_.shape
-    ((300, 2), (300,))
-    >>> Y, variance = lvm.place(digits.X[300:305])
+    ((400, 2), (400,))
+    >>> Y, variance = lvm.place(digits.X[400:405])
     >>> Y.shape, variance.shape
     ((5, 2), (5,))
     """

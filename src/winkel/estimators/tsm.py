@@ -75,9 +75,9 @@ class TSM(Embedder):
     --------
     >>> import winkel as wk
     >>> digits = wk.datasets.load_digits()
-    >>> tsm = wk.TSM(8, max_iter=20, random_state=0).fit(digits.X[:300])
+    >>> tsm = wk.TSM(16, max_iter=20, random_state=0).fit(digits.X)
     >>> tsm.embedding_.shape
-    (300, 8)
+    (1797, 16)
     """
 
     n_components: int = 16

@@ -14,10 +14,28 @@ from ..measures.angles import angular_deviation, jaccard, norm_error
 
 @dataclass(frozen=True)
 class Choice:
-    """One line of the table.
+    """One line of the table: what a dimension and a threshold keep.
 
-    A lower threshold keeps more angles, `similar` of all pairs, and is harder to keep in few dimensions: `deviation` in
-    degrees (eq 11) and `jaccard` (eq 12) are about its own similar pairs, `norm_error` is a median.
+    A lower threshold keeps more angles, and is harder to keep in few dimensions.
+
+    Attributes
+    ----------
+    n_components : int
+        Dimension of the map.
+    sparsity : float
+        Share of pairs that were not to be similar.
+    threshold : float
+        The cosine above which rows are similar.
+    similar : float
+        Share of pairs that are similar.
+    isolated : float
+        Share of rows that are similar to no other.
+    deviation : float
+        Mean change of the angles of similar pairs in degrees (eq 11).
+    jaccard : float
+        Part of the similar pairs that data and map have in common (eq 12).
+    norm_error : float
+        Median relative change of the norms.
     """
 
     n_components: int
@@ -32,18 +50,24 @@ class Choice:
 
 @dataclass(frozen=True)
 class TradeOff:
-    """The table of choices."""
+    """The table of choices that `TSM.choose` returns; prints as a table.
+
+    Attributes
+    ----------
+    choices : tuple of Choice
+        One for each pair of sparsity and dimension.
+    """
 
     choices: tuple[Choice, ...]
 
     def best(self, *, max_deviation: float = 1.0) -> Choice:
-        """The fewest dimensions, and then the most similar pairs, that change angles by at most so many degrees.
+        """The fewest dimensions, and then the most similar pairs, that change angles by at most `max_deviation` degrees.
 
         When none does, the choice that changes them least.
         """
-        good = [c for c in self.choices if c.deviation <= max_deviation]
-        if good:
-            return min(good, key=lambda c: (c.n_components, -c.similar))
+        allowed = [c for c in self.choices if c.deviation <= max_deviation]
+        if allowed:
+            return min(allowed, key=lambda c: (c.n_components, -c.similar))
         return min(self.choices, key=lambda c: c.deviation)
 
     def __str__(self) -> str:

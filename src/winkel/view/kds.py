@@ -8,13 +8,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import integer
 from ..errors import InvalidInputError
 from .layers import PALETTE
 from .plots import plot, require_matplotlib, save_figure
 
+__all__ = ["plot_atoms", "plot_atoms_among_rows", "plot_degrees", "plot_usage"]
+
 
 def plot_usage(codes: Any, *, ax: Any = None, path: str | Path | None = None) -> Any:
-    """The axes with the usage of each atom (the sum of its weights over rows), the most used first."""
+    """The axes with the usage of each atom (the sum of its weights over rows), the most used first.
+
+    Parameters
+    ----------
+    codes : sparse matrix of shape (n_samples, n_atoms)
+        Codes of rows, such as `KDS.codes_`.
+    ax : matplotlib axes or None, default=None
+        Where to draw; None makes a figure.
+    path : path or None, default=None
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.view.kds import plot_usage
+    >>> kds = wk.KDS(n_atoms=20, max_iter=60, random_state=0).fit(wk.datasets.load_digits().X[:300])
+    >>> ax = plot_usage(kds.codes_, path="usage.png")
+    """
     usage = np.sort(np.asarray(codes.sum(axis=0)).ravel())[::-1]
     ax = _axes(ax)
     ax.bar(np.arange(len(usage)), usage, width=1.0, color=PALETTE[0])
@@ -26,7 +51,29 @@ def plot_usage(codes: Any, *, ax: Any = None, path: str | Path | None = None) ->
 
 
 def plot_degrees(codes: Any, *, ax: Any = None, path: str | Path | None = None) -> Any:
-    """The axes with the histogram of degrees in the code graph: how many atoms a row uses (paper, figure 1e)."""
+    """The axes with the histogram of degrees in the code graph: how many atoms a row uses (paper, figure 1e).
+
+    Parameters
+    ----------
+    codes : sparse matrix of shape (n_samples, n_atoms)
+        Codes of rows, such as `KDS.codes_`.
+    ax : matplotlib axes or None, default=None
+        Where to draw; None makes a figure.
+    path : path or None, default=None
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.view.kds import plot_degrees
+    >>> kds = wk.KDS(n_atoms=20, max_iter=60, random_state=0).fit(wk.datasets.load_digits().X[:300])
+    >>> ax = plot_degrees(kds.codes_)
+    """
     degrees = np.diff(codes.tocsr().indptr)
     values, counts = np.unique(degrees, return_counts=True)
     ax = _axes(ax)
@@ -46,7 +93,35 @@ def plot_atoms(
     columns: int = 10,
     path: str | Path | None = None,
 ) -> Any:
-    """The figure with atoms drawn as images of `shape`; the colour of a frame is the atom's label, if given."""
+    """The figure with atoms drawn as images.
+
+    Parameters
+    ----------
+    atoms : array of shape (n_atoms, height * width)
+        The atoms.
+    shape : tuple of int
+        Height and width of an image.
+    labels : array of int of shape (n_atoms,) or None, default=None
+        A label for each atom, which orders them and colours their frames.
+    n_shown : int, default=60
+        Number of atoms to show, evenly spaced among all.
+    columns : int, default=10
+        Images in a line.
+    path : path or None, default=None
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.view.kds import plot_atoms
+    >>> kds = wk.KDS(n_atoms=20, max_iter=60, random_state=0).fit(wk.datasets.load_digits().X[:300])
+    >>> figure = plot_atoms(kds.atoms_, (8, 8))
+    """
     images = np.asarray(atoms, dtype=float)
     if images.ndim != 2 or images.shape[1] != shape[0] * shape[1]:
         raise InvalidInputError(
@@ -58,8 +133,8 @@ def plot_atoms(
             f"labels must hold one entry an atom, {len(images)}; got shape {marks.shape}."
         )
     order = np.arange(len(images)) if marks is None else np.argsort(marks, kind="stable")
-    shown = order[np.linspace(0, len(order) - 1, min(n_shown, len(order))).astype(int)]
-    rows = -(-len(shown) // columns)
+    shown = order[np.linspace(0, len(order) - 1, min(integer("n_shown", n_shown, 1), len(order))).astype(int)]
+    rows = -(-len(shown) // integer("columns", columns, 1))
     plt = require_matplotlib()
     figure, axes = plt.subplots(
         rows,
@@ -88,7 +163,33 @@ def plot_atoms_among_rows(
     ax: Any = None,
     path: str | Path | None = None,
 ) -> Any:
-    """The axes with rows of two features, or their places on a map, and the atoms on top (paper, figure 4)."""
+    """The axes with rows of two features, or their places on a map, and the atoms on top (paper, figure 4).
+
+    Parameters
+    ----------
+    rows : array of shape (n_samples, 2)
+        Rows, or their places.
+    atoms : array of shape (n_atoms, 2)
+        Atoms, or their places.
+    labels : array of shape (n_samples,) or None, default=None
+        What colours the rows.
+    ax : matplotlib axes or None, default=None
+        Where to draw; None makes a figure.
+    path : path or None, default=None
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.view.kds import plot_atoms_among_rows
+    >>> kds = wk.KDS(n_atoms=20, max_iter=60, random_state=0).fit(wk.datasets.load_digits().X[:300])
+    >>> ax = plot_atoms_among_rows(kds.embedding_, kds.atom_places_)
+    """
     ax = plot(rows, labels=labels, ax=ax)
     places = np.asarray(atoms, dtype=float)
     if places.ndim != 2 or places.shape[1] != 2:

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InvalidInputError, InvalidParameterError
+from ..checks import integer, number
+from ..errors import InvalidInputError
 from ..typing import FloatArray
 from .layers import PALETTE
 from .plots import column, map_points, plot, require_matplotlib, save_figure
+
+__all__ = ["most_uncertain", "plot_density", "plot_uncertain", "plot_variance"]
 
 
 def plot_variance(
@@ -24,14 +27,38 @@ def plot_variance(
 ) -> Any:
     """The matplotlib figure with the map coloured by log variance, beside the map without its most uncertain rows.
 
-    The second panel leaves out the rows whose variance is above the given quantile (fig. S2), with a histogram of
-    all variances below.
+    The second panel leaves out the rows whose variance is above the quantile (fig. S2), with a histogram of all variances
+    below.
+
+    Parameters
+    ----------
+    Y : array of shape (n, 2), fitted estimator or Embedding
+        The map.
+    variance : array of shape (n,)
+        One variance per row, such as `LVM.variance_`.
+    labels : array of shape (n,) or None, default=None
+        What colours the second panel.
+    quantile : float, default=0.95
+        Of the variances; rows above it are left out of the second panel.
+    path : path or None, default=None
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.view.lvm import plot_variance
+    >>> lvm = wk.LVM(max_iter=30, random_state=0).fit(wk.datasets.load_digits().X[:400])
+    >>> figure = plot_variance(lvm, lvm.variance_, path="variance.png")
     """
     plt = require_matplotlib()
     points = map_points(Y)
     logs = np.log10(_variances(variance, points))
-    if not 0 < quantile <= 1:
-        raise InvalidParameterError(f"quantile must lie in (0, 1]; got {quantile!r}.")
+    number("quantile", quantile, 0.0, 1.0, low_open=True)
     figure, axes = plt.subplots(
         2, 2, figsize=(12.0, 7.2), layout="constrained", gridspec_kw={"height_ratios": [5, 1]}
     )
@@ -59,14 +86,39 @@ def plot_density(
     ax: Any = None,
     path: str | Path | None = None,
 ) -> Any:
-    """The matplotlib axes with the number of points in each cell of a grid, on a logarithmic scale (fig. S1)."""
+    """The matplotlib axes with the number of points in each cell of a grid, on a logarithmic scale (fig. S1).
+
+    Parameters
+    ----------
+    Y : array of shape (n, 2), fitted estimator or Embedding
+        The map.
+    bins : int, default=200
+        Cells along each side.
+    title : str or None, default=None
+        Title of the axes.
+    ax : matplotlib axes or None, default=None
+        Where to draw; None makes a figure.
+    path : path or None, default=None
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from winkel.view.lvm import plot_density
+    >>> ax = plot_density(np.random.default_rng(0).normal(size=(1000, 2)), bins=40)
+    """
     plt = require_matplotlib()
     from matplotlib.colors import LogNorm
 
     points = map_points(Y)
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 6.0), layout="constrained")
-    counts, x, y = np.histogram2d(points[:, 0], points[:, 1], bins=bins)
+    counts, x, y = np.histogram2d(points[:, 0], points[:, 1], bins=integer("bins", bins, 1))
     counts = np.where(counts > 0, counts, np.nan).T  # empty cells stay white
     image = ax.pcolormesh(
         x, y, counts, norm=LogNorm(vmin=1, vmax=max(2.0, np.nanmax(counts))), cmap="viridis"
@@ -91,7 +143,33 @@ def plot_uncertain(
 ) -> Any:
     """The matplotlib figure with the rows of largest variance circled on the map, and those items below (fig. S3).
 
-    `items` are images (n × height × width) or texts, one a row.
+    Parameters
+    ----------
+    Y : array of shape (n, 2), fitted estimator or Embedding
+        The map.
+    variance : array of shape (n,)
+        One variance per row, such as `LVM.variance_`.
+    items : array of shape (n, height, width), or of n texts
+        An image or a text for each row.
+    labels : array of shape (n,) or None, default=None
+        What colours the map.
+    count : int, default=100
+        How many rows to show.
+    path : path or None, default=None
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.view.lvm import plot_uncertain
+    >>> X = wk.datasets.load_digits().X[:400]
+    >>> lvm = wk.LVM(max_iter=30, random_state=0).fit(X)
+    >>> figure = plot_uncertain(lvm, lvm.variance_, X.reshape(-1, 8, 8), count=20)
     """
     plt = require_matplotlib()
     points, things = map_points(Y), np.asarray(items)
@@ -99,7 +177,7 @@ def plot_uncertain(
         raise InvalidInputError(
             f"items must be {len(points)} images (n × height × width) or texts; got shape {things.shape}."
         )
-    worst = most_uncertain(variance, min(count, len(points)))
+    worst = most_uncertain(variance, min(integer("count", count, 1), len(points)))
     _variances(variance, points)
     figure, (above, below) = plt.subplots(2, 1, figsize=(7.0, 10.5), layout="constrained")
     plot(points, labels=labels, title=f"the {len(worst)} rows of largest variance", ax=above)
@@ -112,7 +190,26 @@ def plot_uncertain(
 
 
 def most_uncertain(variance: ArrayLike, count: int) -> NDArray[np.int64]:
-    """The rows of largest variance, largest first."""
+    """The rows of largest variance, largest first.
+
+    Parameters
+    ----------
+    variance : array of shape (n,)
+        One variance per row.
+    count : int
+        How many rows.
+
+    Returns
+    -------
+    ndarray of int
+        Numbers of rows.
+
+    Examples
+    --------
+    >>> from winkel.view.lvm import most_uncertain
+    >>> most_uncertain([0.1, 3.0, 0.2, 1.0], 2)
+    array([1, 3])
+    """
     return np.argsort(-np.asarray(variance, dtype=float), kind="stable")[:count]
 
 

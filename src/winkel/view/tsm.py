@@ -12,11 +12,37 @@ from ..methods.tsm import AngleHistogram
 from .layers import PALETTE
 from .plots import require_matplotlib, save_figure
 
+__all__ = ["plot_angles", "plot_by_dimension"]
+
 
 def plot_angles(
     histogram: AngleHistogram, *, title: str | None = None, ax: Any = None, path: str | Path | None = None
 ) -> Any:
-    """The axes with the angles of nearest neighbours and of other pairs, and the threshold (Saul 2023, fig 2)."""
+    """The axes with the angles of nearest neighbours and of other pairs, and the threshold (Saul 2023, fig 2).
+
+    Parameters
+    ----------
+    histogram : AngleHistogram
+        What `winkel.methods.tsm.angle_histogram` or `TSM.angle_histogram` returned.
+    title : str or None, default=None
+        Title of the axes.
+    ax : matplotlib axes or None, default=None
+        Where to draw; None makes a figure.
+    path : path or None, default=None
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.view.tsm import plot_angles
+    >>> shown = wk.TSM(random_state=0).angle_histogram(wk.datasets.load_digits().X[:300])
+    >>> ax = plot_angles(shown, path="angles.png")
+    """
     if ax is None:
         _, ax = require_matplotlib().subplots(figsize=(6.4, 4.0), layout="constrained")
     for density, name, colour in (
@@ -48,7 +74,33 @@ def plot_by_dimension(
     ax: Any = None,
     path: str | Path | None = None,
 ) -> Any:
-    """The axes with one curve a method over the dimension of its maps (as in figs 3 to 7 and 9 of Saul 2023)."""
+    """The axes with one curve a method over the dimension of its maps (as in figs 3 to 7 and 9 of Saul 2023).
+
+    Parameters
+    ----------
+    dimensions : sequence of int
+        Dimensions of the maps.
+    curves : mapping of str to sequence of float
+        One value per dimension, by the name of the method.
+    ylabel : str
+        What the values are.
+    title : str or None, default=None
+        Title of the axes.
+    ax : matplotlib axes or None, default=None
+        Where to draw; None makes a figure.
+    path : path or None, default=None
+        Where to save the figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Examples
+    --------
+    >>> from winkel.view.tsm import plot_by_dimension
+    >>> ax = plot_by_dimension([4, 8], {"TSM": [2.0, 0.5], "SVD": [8.0, 4.4]}, ylabel="degrees")
+    """
     if ax is None:
         _, ax = require_matplotlib().subplots(figsize=(4.8, 3.8), layout="constrained")
     for (name, values), colour in zip(curves.items(), PALETTE):

@@ -89,9 +89,10 @@ def locally_linear_extension(
     --------
     >>> import numpy as np
     >>> import winkel as wk
+    >>> from winkel.methods.tsm import svd_map
     >>> X = wk.datasets.load_digits().X[:300]
     >>> landmarks = np.arange(0, 300, 2)
-    >>> places = wk.TSM(8, max_iter=20, random_state=0).fit_transform(X[landmarks])
+    >>> places = svd_map(X[landmarks], 8)
     >>> wk.locally_linear_extension(X, landmarks, places, random_state=0).shape
     (300, 8)
     """
