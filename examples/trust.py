@@ -17,27 +17,39 @@ folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
 digits = wk.datasets.load_digits()
 X, y = digits.X.astype(np.float32), digits.y
 mde = wk.MDE(random_state=0).fit(X)
-Y = mde.embedding_.Y
 
 report = mde.faithfulness(X, labels=y)
 print(report)
 plot_faithfulness(report, path=folder / "trust-scores.png")
 
-points = wk.indicatrix(X, Y)
+points = wk.indicatrix(X, mde)
 print(points)
 worst = np.argsort(points.reliability)[:5]
 for i in worst:
     shown, real = y[points.false_neighbors[i]].tolist(), y[points.missing_neighbors[i]].tolist()
     print(f"  row {i}, a {y[i]}: beside it by mistake {shown}, missing {real}")
-plot_indicatrix(Y, points, path=folder / "trust-points.png")
+plot_indicatrix(mde, points, path=folder / "trust-points.png")
 
-print(wk.stability(wk.MDE(), X, n_runs=2, random_state=0))
-some = np.arange(0, len(X), 4)
-print(wk.null_test(wk.MDE(max_iter=100), X[some], random_state=0))
+print(wk.stability(wk.MDE(), X, n_runs=2))
+quarter = X[::4]
+print(wk.null_test(wk.MDE(max_iter=100), quarter))
 
-maps = {"MDE": mde.embedding_.Y, "PCA": PCA(2), "t-SNE": TSNE(random_state=0)}
-comparison = wk.compare(X, maps, labels=y, random_state=0)
+maps = {"MDE": mde.embedding_, "PCA": PCA(2), "t-SNE": TSNE(random_state=0)}
+comparison = wk.compare(X, maps, labels=y)
 print(comparison)
 plot_comparison(comparison, path=folder / "trust-maps.png")
 
-print(wk.tune(wk.MDE(max_iter=100), X[some], {"n_neighbors": [5, 15, 45]}, random_state=0))
+
+@wk.score(
+    "same_digit",
+    range=(0, 1),
+    meaning="Share of neighbours in the map that show the same digit.",
+    needs=["map_neighbors", "labels"],
+)
+def same_digit(context):
+    """A score of one's own, which every report then has."""
+    return (context.labels[context.map_neighbors] == context.labels[context.rows][:, None]).mean(axis=1)
+
+
+print(wk.measure(X, mde, labels=y, scores=["same_digit", "label_accuracy"]))
+print(wk.tune(wk.MDE(max_iter=100), quarter, {"n_neighbors": [5, 15, 45]}))

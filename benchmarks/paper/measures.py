@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 
 import winkel as wk
-from winkel.measures.distances import distance_correlation
-from winkel.measures.neighbors import continuity, trustworthiness
 from winkel.methods.starts import principal_start
 
 K = 15
@@ -34,10 +32,15 @@ def timed(work: Callable[[], Any], repeats: int = 1) -> tuple[Any, float]:
     return result, best
 
 
+def score(name: str, X: np.ndarray, Y: np.ndarray, sample: str | None = "auto") -> float:
+    """One score alone, without that of principal components."""
+    return wk.measure(X, Y, scores=[name], n_neighbors=K, sample=sample, baseline=False)[name].value
+
+
 def against_sklearn(X: np.ndarray, Y: np.ndarray) -> None:
     from sklearn.manifold import trustworthiness as theirs
 
-    ours, seconds = timed(lambda: trustworthiness(X, Y, n_neighbors=K, sample=None).value, 3)
+    ours, seconds = timed(lambda: score("trustworthiness", X, Y, None), 3)
     expected, slow = timed(lambda: theirs(X, Y, n_neighbors=K))
     print(f"trustworthiness, {len(X)} rows, all counted: winkel {ours:.9f} in {seconds:.3f} s")
     print(
@@ -53,21 +56,21 @@ def against_zadu(X: np.ndarray, Y: np.ndarray) -> None:
         print("zadu is not installed here; left out")
         return
     found, slow = timed(lambda: pair.measure(X, Y, K))
-    t, quick = timed(lambda: trustworthiness(X, Y, n_neighbors=K).value)
-    c = continuity(X, Y, n_neighbors=K).value
+    t, quick = timed(lambda: score("trustworthiness", X, Y))
+    c = score("continuity", X, Y)
     print(f"{len(X)} rows: trustworthiness winkel {t:.6f}, zadu {found['trustworthiness']:.6f};", end=" ")
     print(
         f"continuity winkel {c:.6f}, zadu {found['continuity']:.6f}; {slow:.2f} s for zadu's two, {quick:.3f} s for ours"
     )
     rho, slow = timed(lambda: spearman_rho.measure(X, Y))
-    ours, quick = timed(lambda: distance_correlation(X, Y, sample=None).value)
+    ours, quick = timed(lambda: score("distance_correlation", X, Y, None))
     print(
         f"  Spearman of distances winkel {ours:.6f} ({quick:.2f} s), zadu {rho['spearman_rho']:.6f} ({slow:.2f} s)"
     )
 
 
 def whole_report(X: np.ndarray, Y: np.ndarray, labels: np.ndarray) -> None:
-    report, seconds = timed(lambda: wk.measure(X, Y, labels=labels, random_state=0), 2)
+    report, seconds = timed(lambda: wk.measure(X, Y, labels=labels), 2)
     print(report)
     print(f"the whole report of {len(X)} rows, with its baseline: {seconds:.2f} s")
 
