@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import sys
 
 import numpy as np
 import pytest
 
 import winkel as wk
 from winkel.maps import Map, write_map
+from winkel.measures import registry
 
 from .data import call, call_json, rows, write_table
 
@@ -57,6 +59,49 @@ def test_measures_of_every_point_are_written(folder, capsys):
     assert all(0 <= float(point["reliability"]) <= 1 for point in points)
 
 
+PLUGIN = """
+import winkel as wk
+
+@wk.score("nearest_kept", range=(0, 1), meaning="Rows that keep their nearest row.", needs=["ranks_in_map"])
+def nearest_kept(context):
+    return context.ranks_in_map[:, 0] == 1
+"""
+
+
+@pytest.fixture
+def plugin(folder):
+    """The path of a file with a score of the user's own, which is forgotten at the end."""
+    wk.scores()
+    before = dict(registry._KNOWN)
+    path = folder / "my_score.py"
+    path.write_text(PLUGIN)
+    yield path
+    registry._KNOWN.clear()
+    registry._KNOWN.update(before)
+    for name in [name for name in sys.modules if name.startswith("winkel_plugin_my_score")]:
+        del sys.modules[name]
+
+
+def test_a_score_of_the_users_own(folder, plugin, capsys):
+    code, values = call_json(capsys, "--plugin", plugin, "measure", "table.csv", "good.csv", *NAMED)
+    assert code == 0
+    assert list(values["scores"])[-1] == "nearest_kept"
+    own = values["scores"]["nearest_kept"]
+    assert 0 < own["value"] <= 1
+    assert own["meaning"] == "Rows that keep their nearest row."
+    only = ("--scores", "nearest_kept, stress", "-o", "points.csv")
+    values = call_json(capsys, "measure", "table.csv", "good.csv", *NAMED, *only, "--plugin", plugin)[1]
+    assert list(values["scores"]) == ["nearest_kept", "stress"]
+    assert values["scores"]["nearest_kept"] == own
+    with open("points.csv", newline="") as file:
+        points = [float(row["nearest_kept"]) for row in csv.DictReader(file)]
+    assert np.mean(points) == pytest.approx(own["value"])
+    maps = call_json(capsys, "compare", "table.csv", "bad.npz", "good.csv", *NAMED, "--scores", "nearest_kept", "--html", "page.html", "--plugin", plugin)[1]["maps"]  # fmt: skip
+    assert maps["good"]["scores"] == {"nearest_kept": own}
+    assert maps["bad"]["scores"]["nearest_kept"]["value"] < own["value"]
+    assert (folder / "page.html").stat().st_size > 1000
+
+
 def test_the_better_map_scores_better(folder, capsys):
     code, values = call_json(capsys, "compare", "table.csv", "bad.npz", "good.csv", *NAMED)
     assert code == 0
@@ -88,6 +133,11 @@ def test_methods_and_files_are_compared(folder, capsys):
     ("arguments", "message"),
     [
         (("compare", "table.csv"), "name map files, or methods"),
+        (
+            ("compare", "table.csv", "good.csv", "--scores", "beauty"),
+            "there is no score 'beauty'; choose among trust",
+        ),
+        (("measure", "table.csv", "good.csv", "--scores", "beauty"), "there is no score 'beauty'"),
         (("compare", "table.csv", "--methods", "pca", "--set", "max_iter=3"), "has a setting 'max_iter'"),
         (("compare", "table.csv", "good.csv", "./good.csv"), "two maps have the same name"),
         (("measure", "table.csv", "good.csv", "-o", "points.txt"), "cannot tell the format"),

@@ -15,7 +15,6 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 import winkel as wk
-from winkel.data import table as table_module
 from winkel.errors import InvalidInputError, InvalidParameterError
 from winkel.measures import angles, baseline, context, ranks, registry, scores, sources
 from winkel.measures.context import Context, Measured
@@ -185,7 +184,7 @@ def test_a_value_says_more(data):
 
 def test_what_scores_return_is_checked(data):
     X, Y, _ = data
-    with pytest.raises(InvalidInputError, match="'wrong' must return a number.*shape"):
+    with pytest.raises(InvalidInputError, match=r"'wrong' must return a number.*shape"):
         wk.measure(X, Y, scores=[named("wrong", lambda context: np.ones(7))])
     with pytest.raises(InvalidInputError, match="'nothing' is not a number"):
         wk.measure(X, Y, scores=[named("nothing", lambda context: math.nan)])
@@ -337,35 +336,6 @@ def test_a_quantity_that_was_not_announced_is_still_there(calls, data):
     same = wk.score("same", needs=["map_neighbors", "data_neighbors"])(lambda c: (c.map_neighbors == c.data_neighbors).mean())  # fmt: skip
     assert wk.measure(X, Y, scores=[same], baseline=False)["same"].value == quiet["lambda"].value
     assert calls["pass", 0] == 1
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
-def test_data_and_map_are_looked_at_once(monkeypatch, data, kind):
-    X, Y, labels = data
-    scans: Counter[tuple[int, ...]] = Counter()
-    for function in ("dense_matrix", "sparse_matrix"):
-        real = getattr(table_module, function)
-
-        def counted(values, *args, real=real):
-            scans[values.shape] += 1
-            return real(values, *args)
-
-        monkeypatch.setattr(table_module, function, counted)
-    for call in (
-        lambda: wk.measure(kind(X), Y, labels=labels),
-        lambda: wk.compare(kind(X), {"map": Y}, labels=labels),
-        lambda: wk.indicatrix(kind(X), Y),
-    ):
-        scans.clear()
-        call()
-        assert scans == {X.shape: 1, Y.shape: 1}
-    scans.clear()
-    wk.stability(Columns(), X, n_runs=1, vary="seeds")
-    wk.similarity(Y, Y[:, :1])
-    assert X.shape not in scans
-    scans.clear()
-    wk.indicatrix(X, Y, X[:7], Y[:7])
-    assert scans == {X.shape: 1, Y.shape: 1, (7, 6): 1, (7, 2): 1}
 
 
 def test_contexts_hold_what_they_say(data):
