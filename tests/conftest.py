@@ -1,5 +1,8 @@
 """Settings for all tests."""
 
+import sys
+
+import pytest
 from hypothesis import settings
 
 # Tests assert behaviour, not seconds: a slow moment of the machine is no failure. Examples are the same in every run: a
@@ -8,3 +11,14 @@ settings.register_profile("winkel", deadline=None, derandomize=True)
 # Under the sanitizers everything is several times slower; what they look for shows in few examples.
 settings.register_profile("sanitized", deadline=None, max_examples=5, derandomize=True)
 settings.load_profile("winkel")
+
+
+@pytest.fixture(autouse=True)
+def forget_scores():
+    """Scores that a test or an example registers are forgotten at its end, so that no other test meets them."""
+    yield
+    registry = sys.modules.get("winkel.measures.registry")
+    if registry is not None:
+        for name, definition in list(registry._KNOWN.items()):
+            if definition.function.__module__ != "winkel.measures.scores":
+                del registry._KNOWN[name]

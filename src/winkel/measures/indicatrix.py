@@ -108,7 +108,7 @@ class Indicatrix:
     >>> import winkel as wk
     >>> X = wk.datasets.load_digits().X[:300]
     >>> points = wk.indicatrix(X, X[:, 20:22])
-    >>> len(points), points.reliability.max() <= 1
+    >>> len(points), bool(points.reliability.max() <= 1)
     (300, True)
     """
 

@@ -54,6 +54,14 @@ class NullTest:
         Of each point, (1 + c) / (1 + n B), c of the n B points of those maps doing as well or better.
     null_preserved : ndarray of shape (n_repeats,)
         Mean of `preserved` of each map of structureless data.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from sklearn.decomposition import PCA
+    >>> found = wk.null_test(PCA(2), wk.datasets.load_digits().X[:200], n_repeats=2)
+    >>> found.clusters.shape, found.null_preserved.shape
+    ((200,), (2,))
     """
 
     Y: FloatArray

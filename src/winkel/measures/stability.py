@@ -59,6 +59,14 @@ class Stability:
         How alike the large shapes are (`winkel.similarity`), mean over runs.
     shared_graph : bool
         Whether all maps started from one neighbour graph.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from sklearn.decomposition import PCA
+    >>> found = wk.stability(PCA(2), wk.datasets.load_digits().X[:200], n_runs=2, vary="rows")
+    >>> len(found.runs), found.neighbors.shape
+    (2, (200,))
     """
 
     Y: FloatArray

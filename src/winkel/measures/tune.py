@@ -75,6 +75,15 @@ class Tuning:
         How often they stay the best when rows and runs are drawn again.
     alike : tuple of mappings
         Parameters that cannot be told from the best: all that win at least one resample in twenty.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from sklearn.decomposition import PCA
+    >>> X = wk.datasets.load_digits().X[:200]
+    >>> found = wk.tune(PCA(2), X, {"whiten": [False, True]}, score="stress", n_runs=2)
+    >>> found.score_name, len(found.candidates)
+    ('stress', 2)
     """
 
     candidates: tuple[Candidate, ...]

@@ -10,7 +10,6 @@ import pytest
 
 import winkel as wk
 from winkel.maps import Map, write_map
-from winkel.measures import registry
 
 from .data import call, call_json, rows, write_table
 
@@ -71,13 +70,9 @@ def nearest_kept(context):
 @pytest.fixture
 def plugin(folder):
     """The path of a file with a score of the user's own, which is forgotten at the end."""
-    wk.scores()
-    before = dict(registry._KNOWN)
     path = folder / "my_score.py"
     path.write_text(PLUGIN)
     yield path
-    registry._KNOWN.clear()
-    registry._KNOWN.update(before)
     for name in [name for name in sys.modules if name.startswith("winkel_plugin_my_score")]:
         del sys.modules[name]
 

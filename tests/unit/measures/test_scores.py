@@ -16,22 +16,12 @@ from sklearn.base import BaseEstimator
 
 import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError
-from winkel.measures import angles, baseline, context, ranks, registry, scores, sources
+from winkel.measures import angles, baseline, context, ranks, scores, sources
 from winkel.measures.context import Context, Measured
 from winkel.measures.registry import QUANTITIES, Curve, Score, Value
 
 DOCS = Path(__file__).parents[3] / "docs" / "faithfulness.md"
 OWN = scores.__name__
-
-
-@pytest.fixture(autouse=True)
-def forget_scores():
-    """What a test registers is forgotten at its end."""
-    wk.scores()
-    before = dict(registry._KNOWN)
-    yield
-    registry._KNOWN.clear()
-    registry._KNOWN.update(before)
 
 
 @pytest.fixture(scope="module")
