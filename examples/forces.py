@@ -24,10 +24,18 @@ def forces(objective: str, X: np.ndarray) -> np.ndarray:
     return wk.AttractRepel(objective=objective, random_state=0).fit_transform(X)
 
 
+def isomap(X: np.ndarray) -> np.ndarray:
+    """Isomap with as many neighbours as it takes to join all rows."""
+    n_neighbors = 15
+    while wk.graph.knn(X, n_neighbors).components()[0] > 1:
+        n_neighbors *= 2
+    return wk.quadratic.isomap(X, n_neighbors=n_neighbors).Y
+
+
 classical = {
     "PCA": lambda X: forces("pca", X),
     "MDS": lambda X: wk.quadratic.classical_mds(squareform(pdist(X))).Y,
-    "Isomap": lambda X: wk.quadratic.isomap(X).Y,
+    "Isomap": isomap,
     "Laplacian": lambda X: wk.quadratic.laplacian(X).Y,
     "LLE": lambda X: wk.quadratic.lle(X).Y,
 }

@@ -36,7 +36,7 @@ CONJECTURE = {
 }
 
 
-def some_rows(load: Callable[[], Any], n: int) -> tuple[np.ndarray, Any]:
+def sample_rows(load: Callable[[], Any], n: int) -> tuple[np.ndarray, Any]:
     """At most n rows in at most 50 principal components, and their labels."""
     data = load()
     X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
@@ -53,7 +53,7 @@ def accuracy(Y: np.ndarray, labels: np.ndarray, k: int = 10) -> float:
 
 
 def recall(X: np.ndarray, Y: np.ndarray, k: int = 15, sample: int = 2000) -> float:
-    """Share of the k nearest rows that are among the k nearest on the map, at some rows."""
+    """Share of the k nearest rows that are among the k nearest on the map, at a sample of rows."""
     rows = np.sort(np.random.default_rng(0).permutation(len(X))[:sample])
     lists = [
         wk.graph.knn_query(Z[rows], Z, k + 1)[0][:, 1:] for Z in (X, np.ascontiguousarray(Y, np.float32))
@@ -98,23 +98,23 @@ def table(X: np.ndarray, y: np.ndarray, makers: dict[str, Maker]) -> dict[str, n
 
 def figure2(n: int, out: str) -> None:
     """PCA of MNIST rows by forces from a random start: the angle to PCA along the run."""
-    X, y = some_rows(wk.datasets.load_mnist, n)
+    X, y = sample_rows(wk.datasets.load_mnist, n)
     fitted = wk.AttractRepel(objective="pca", keep_frames=64, random_state=0).fit(X.astype(np.float64))
     target = np.linalg.qr(principal_start(X.astype(np.float64), 2))[0]
-    for number, Y in zip(fitted.embedding_.frames.iteration, fitted.embedding_.frames.Y):
+    for number, Y in zip(fitted.result_.frames.iteration, fitted.result_.frames.Y):
         Q = np.linalg.qr(Y.astype(np.float64) - Y.mean(axis=0, dtype=np.float64))[0]
         angle = np.arcsin(min(1.0, np.linalg.norm(Q - target @ (target.T @ Q), 2)))
         print(f"iteration {number:4d}  largest principal angle {angle:.2e}")
-    frames = fitted.embedding_.frames
-    some = np.unique(np.linspace(0, len(frames) - 1, 6).astype(int))
+    frames = fitted.result_.frames
+    shown = np.unique(np.linspace(0, len(frames) - 1, 6).astype(int))
     plot_maps(
-        {f"iteration {frames.iteration[f]}": frames.Y[f] for f in some}, labels=y, path=f"{out}/figure2.png"
+        {f"iteration {frames.iteration[f]}": frames.Y[f] for f in shown}, labels=y, path=f"{out}/figure2.png"
     )
 
 
 def figure3(n: int, out: str) -> None:
     """Two-kernel PCA, t-SNE, UMAP and two-kernel LLE of MNIST rows."""
-    X, y = some_rows(wk.datasets.load_mnist, n)
+    X, y = sample_rows(wk.datasets.load_mnist, n)
     makers = {
         "two-kernel PCA": own("two_kernel_pca"),
         "t-SNE": own("tsne"),
@@ -129,7 +129,7 @@ def conjecture(n: int, out: str) -> None:
     found = {}
     for name, load in CONJECTURE.items():
         try:
-            X, _ = some_rows(load, n)
+            X, _ = sample_rows(load, n)
         except (wk.errors.WinkelError, OSError) as error:
             print(f"{name}: not here ({str(error)[:60]})")
             continue
@@ -144,7 +144,7 @@ def conjecture(n: int, out: str) -> None:
 
 def divergence(n: int, out: str) -> None:
     """The Kullback–Leibler divergence that t-SNE reaches, by one estimate for both maps."""
-    X, y = some_rows(wk.datasets.load_mnist, n)
+    X, y = sample_rows(wk.datasets.load_mnist, n)
     makers = {"t-SNE": own("tsne")} | {name: make for name, make in peers().items() if name == "openTSNE"}
     for name, Y in table(X, y, makers).items():
         print(f"{name:<30} divergence {wk.forces(X, Y, 'tsne', pairs='exact').value:.4f}")
@@ -152,7 +152,7 @@ def divergence(n: int, out: str) -> None:
 
 def scale(n: int, out: str) -> None:
     """t-SNE, two-kernel LLE and UMAP beside the peers."""
-    X, y = some_rows(wk.datasets.load_mnist, n)
+    X, y = sample_rows(wk.datasets.load_mnist, n)
     maps = table(X, y, {"t-SNE": own("tsne"), "two-kernel LLE": own("lle"), "UMAP": own("umap")} | peers())
     plot_maps(maps, labels=y, path=f"{out}/scale.png")
 

@@ -15,6 +15,7 @@ _MODULES = {  # name: the module it stands for
     "datasets": "data.datasets",
     "errors": "errors",
     "graph": "graph",
+    "objectives": "methods.forces.objectives",
     "quadratic": "methods.quadratic",
 }
 _NAMES = {

@@ -24,6 +24,7 @@ from .measures.tune import tune as tune
 from .methods import quadratic as quadratic
 from .methods.forces import forces as forces
 from .methods.forces import gradient_agreement as gradient_agreement
+from .methods.forces import objectives as objectives
 from .methods.mde import preserve_distances as preserve_distances
 from .methods.mde import preserve_neighbors as preserve_neighbors
 from .methods.tsm import locally_linear_extension as locally_linear_extension

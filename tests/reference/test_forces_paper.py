@@ -35,10 +35,10 @@ def test_figure_2_forces_on_a_random_start_give_pca_of_1000_digits():
     centred = X - X.mean(axis=0)
     U, s, _ = np.linalg.svd(centred, full_matrices=False)
     assert fitted.status_.converged
-    assert principal_angle(fitted.embedding_.Y, U[:, :2] * s[:2]) < 1e-3
+    assert principal_angle(fitted.embedding_, U[:, :2] * s[:2]) < 1e-3
     # Not only the plane but the map: the same up to an orthogonal one.
     np.testing.assert_allclose(
-        np.linalg.svd(fitted.embedding_.Y - fitted.embedding_.Y.mean(axis=0), compute_uv=False),
+        np.linalg.svd(fitted.embedding_ - fitted.embedding_.mean(axis=0), compute_uv=False),
         s[:2],
         rtol=1e-4,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,12 +15,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
-from ..checks import integer
 from ..data import Table, as_table
 from ..data.archive import Archive, write_archive
 from ..data.serialize import Packer, unpack
 from ..embedding import Embedding, from_arrays, to_arrays
-from ..errors import DataWarning, InvalidInputError, InvalidParameterError, ModelFileError
+from ..errors import InvalidInputError, InvalidParameterError, ModelFileError
 from ..graph import Graph
 from ..graph.metrics import metric_name
 from ..measures.faithfulness import Faithfulness, measure
@@ -275,10 +273,9 @@ n_features_in_ : int
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GraphEmbedder(Embedder):
-    """An estimator that starts from the neighbour graph of rows, of precomputed distances, of any items, or a given one."""
+class ItemsEmbedder(Embedder):
+    """An estimator that takes rows, precomputed distances, any items that a function compares, or a neighbour graph."""
 
-    n_neighbors: int = 15
     metric: Metric = "euclidean"
 
     @property
@@ -311,28 +308,11 @@ class GraphEmbedder(Embedder):
             )
 
 
-def usable_neighbors(n_neighbors: int, n: int) -> int:
-    """`n_neighbors`, or what n rows allow, with a warning.
+@dataclass(eq=False, repr=False, kw_only=True)
+class GraphEmbedder(ItemsEmbedder):
+    """An estimator that starts from the neighbour graph of what it takes."""
 
-    When there are too few rows half of the others are taken, since a map of rows that are all neighbours of each other
-    would show nothing.
-    """
-    n_neighbors = integer("n_neighbors", n_neighbors, 1)
-    if n_neighbors < n:
-        return n_neighbors
-    usable = max(1, (n - 1) // 2)
-    warnings.warn(
-        f"n_neighbors={n_neighbors}, but there are only {n} rows; n_neighbors={usable} is used.",
-        DataWarning,
-        stacklevel=4,
-    )
-    return usable
-
-
-def count_items(data: Any) -> int:
-    """The number of rows or items of what `GraphEmbedder._items` returned."""
-    first = data[0] if isinstance(data, tuple) else data
-    return int(first.shape[0]) if hasattr(first, "shape") else len(first)
+    n_neighbors: int = 15
 
 
 def _data_digest(data: Any) -> str:

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import array, choice, flag, integer, number
 from ..data import Table
 from ..graph import Graph
+from ..graph.knn import count_items, usable_neighbors
 from ..methods.lvm.coarsening import DEEPEST
 from ..methods.lvm.fit import COMPONENTS, STARTS, Settings, fit
 from ..methods.lvm.place import FittedItems, Surroundings, place
 from ..typing import FloatArray
-from .base import GraphEmbedder, count_items, usable_neighbors
+from .base import GraphEmbedder
 from .registry import estimator
 
 

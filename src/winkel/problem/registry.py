@@ -1,7 +1,7 @@
-"""Names of penalties, losses and constraints: a class is known by its name from the moment it is defined.
+"""Names of penalties, losses, constraints and objectives: a class is known by its name from the moment it is defined.
 
-`Penalty`, `Loss` and `Constraint` register every subclass, so a name is all that `MDE(attractive="log1p")` or a
-model file needs, and a user's own class is found like winkel's.
+`Penalty`, `Loss`, `Constraint` and `Objective` register every subclass, so a name is all that `MDE(attractive="log1p")`,
+`AttractRepel(objective="tsne")` or a model file needs, and a user's own class is found like winkel's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from ..checks import choice
 from ..errors import InvalidParameterError
 
-KINDS = ("penalties", "losses", "constraints")
+KINDS = ("penalties", "losses", "constraints", "objectives")
 _KNOWN: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from winkel import _core
 from winkel.errors import InvalidInputError, InvalidParameterError
-from winkel.methods.forces.kernels import MapKernel, fit_umap_curve
+from winkel.methods.forces.map_kernels import MapKernel, fit_umap_curve
 from winkel.problem import grid
 from winkel.problem.grid import GridField
 

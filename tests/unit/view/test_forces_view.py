@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from winkel.methods.forces import Agreement, Objective
+from winkel.methods.forces import Agreement
+from winkel.methods.forces.objectives import LLE, UMAP
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -15,7 +16,7 @@ from winkel.view.forces import plot_agreement, plot_similarities  # noqa: E402
 
 def test_a_line_a_dataset(tmp_path):
     found = {
-        name: Agreement(Objective("umap"), Objective("lle"), np.arange(4), np.ones(4), np.full(4, cosine))
+        name: Agreement(UMAP(), LLE(), np.arange(4), np.ones(4), np.full(4, cosine))
         for name, cosine in (("digits", 0.5), ("words", -0.2))
     }
     ax = plot_agreement(found, path=tmp_path / "agreement.png")

@@ -1,14 +1,14 @@
 """Attraction and repulsion: PCA, LLE, t-SNE and UMAP in one frame (Draganov and Dohn 2023).
 
-    Objective ──> build ──> ForceProblem (listed pairs + all pairs) ──> solvers ──> map
-       │            │                        │
-    kernels     weights: perplexity,      all pairs: exact in the core, a field (grid with FFT, or
-    on X, Y     fuzzy, LLE's M            tree of boxes), or sampled
+    Source ──> Objective.weights ──> Objective.problem ──> solver ──> map ──> Objective.place
+    rows,      data_kernels,         ForceProblem: listed   schedule           balance: new rows
+    graph      reconstruction        and all pairs; PcaProblem                 among fitted ones
 
-`pca` is the linear case, with its own exact steps; `agreement` compares objectives along a run.
+`objectives` has one class a file, with everything that is particular to it; `map_kernels` are the kernels on the map;
+`fit` puts the stages together; `agreement` compares objectives along a run.
 """
 
-from .agreement import Agreement, Forces, forces, gradient_agreement
-from .objective import OBJECTIVES, Objective
+from .agreement import Agreement, forces, gradient_agreement
+from .objectives.base import Forces, Objective
 
-__all__ = ["OBJECTIVES", "Agreement", "Forces", "Objective", "forces", "gradient_agreement"]
+__all__ = ["Agreement", "Forces", "Objective", "forces", "gradient_agreement"]

@@ -3,76 +3,109 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ...errors import InvalidInputError, InvalidParameterError
-from ...random import Stream
+from ...checks import integer
+from ...errors import InvalidInputError
+from ...run import Run
 from ...solvers.base import SolverState, Status
 from ...typing import FloatArray
-from .kernels import gram
 
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Gram:
-    """G = CKC, the centred similarities: from a factor F with CKC = FFᵀ (n × r), or from all entries."""
-
-    factor: Matrix | None
-    full: Matrix | None
+class Gram(Protocol):
+    """G = CKC, the centred similarities of n rows."""
 
     @property
     def n(self) -> int:
         """The number of rows."""
-        return len(self.full if self.factor is None else self.factor)  # type: ignore[arg-type]
 
     def times(self, Y: Matrix) -> Matrix:
         """GY."""
-        with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
-            if self.factor is not None:
-                return np.asarray(self.factor @ (self.factor.T @ Y))
-            assert self.full is not None
-            return np.asarray(self.full @ Y)
+
+    def entries(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Matrix:
+        """G_ij of pairs."""
 
     def square_norm(self) -> float:
         """‖G‖²_F."""
-        if self.factor is None:
-            assert self.full is not None
-            return float(np.sum(np.square(self.full)))
+
+    def top_eigenvalues(self, k: int) -> Matrix:
+        """The k largest eigenvalues, descending."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseGram:
+    """G by all its entries."""
+
+    full: Matrix
+
+    @classmethod
+    def of(cls, K: Matrix) -> DenseGram:
+        """CKC of similarities K."""
+        return cls(K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean())
+
+    @property
+    def n(self) -> int:
+        return len(self.full)
+
+    def times(self, Y: Matrix) -> Matrix:
+        with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+            return np.asarray(self.full @ Y)
+
+    def entries(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Matrix:
+        return np.asarray(self.full[i, j])
+
+    def square_norm(self) -> float:
+        return float(np.sum(np.square(self.full)))
+
+    def top_eigenvalues(self, k: int) -> Matrix:
+        return _top_eigenvalues(self.full, k)
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredGram:
+    """G = FFᵀ by its factor F, n × r."""
+
+    factor: Matrix
+
+    @property
+    def n(self) -> int:
+        return len(self.factor)
+
+    def times(self, Y: Matrix) -> Matrix:
+        with threadpool_limits(1, user_api="blas"):
+            return np.asarray(self.factor @ (self.factor.T @ Y))
+
+    def entries(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Matrix:
+        return np.asarray(np.sum(self.factor[i] * self.factor[j], axis=1))
+
+    def square_norm(self) -> float:
         with threadpool_limits(1, user_api="blas"):
             return float(np.sum(np.square(self.factor.T @ self.factor)))
 
     def top_eigenvalues(self, k: int) -> Matrix:
-        """The k largest eigenvalues, descending."""
         with threadpool_limits(1, user_api="blas"):
-            small = self.full if self.factor is None else self.factor.T @ self.factor
-            assert small is not None
-            values = np.asarray(np.linalg.eigvalsh(small)[::-1][:k], dtype=np.float64)
-        return np.pad(values, (0, k - len(values)))
+            return _top_eigenvalues(self.factor.T @ self.factor, k)
 
 
-def centred_gram(X: Any, kernel_x: str, gamma: float | None) -> Gram:
-    """G of the rows of X under a kernel; a linear kernel needs no n × n matrix."""
-    if kernel_x in ("linear", "centered_linear"):
-        rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-        return Gram(rows - rows.mean(axis=0), None)
-    K = gram(X, kernel_x, gamma)
-    return Gram(None, K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean())
+def _top_eigenvalues(S: Matrix, k: int) -> Matrix:
+    with threadpool_limits(1, user_api="blas"):
+        values = np.asarray(np.linalg.eigvalsh(S)[::-1][:k], dtype=np.float64)
+    return np.pad(values, (0, k - len(values)))
 
 
-def nystrom(G: Gram, rank: int, seed: int) -> Gram:
-    """A positive semidefinite approximation of G of at most this rank, from some of its columns (eq 5).
+def nystrom(G: Gram, rank: int, run: Run) -> FactoredGram:
+    """A positive semidefinite approximation of G of at most this rank, from a sample of its columns (eq 5).
 
     Twice as many columns as the rank are drawn; what they span is cut to the leading `rank` directions.
     """
-    if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or not 1 <= rank <= G.n:
-        raise InvalidParameterError(f"rank must be an integer from 1 to the {G.n} rows; got {rank!r}.")
-    chosen = np.sort(Stream.named(seed, "nystrom").permutation(G.n)[: min(G.n, 2 * int(rank))])
+    integer("rank", rank, 1, G.n)
+    chosen = np.sort(run.stream("nystrom").permutation(G.n)[: min(G.n, 2 * int(rank))])
     with threadpool_limits(1, user_api="blas"):
         units = np.zeros((G.n, len(chosen)))
         units[chosen, np.arange(len(chosen))] = 1.0
@@ -85,7 +118,7 @@ def nystrom(G: Gram, rank: int, seed: int) -> Gram:
             )
         factor = columns @ (vectors[:, keep] / np.sqrt(values[keep]))
         U, s, _ = np.linalg.svd(factor, full_matrices=False)
-    return Gram(U[:, :rank] * s[:rank], None)
+    return FactoredGram(U[:, :rank] * s[:rank])
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,17 +130,16 @@ class PcaProblem:
 
     gram: Gram
     square_norm: float
-    approximate: Gram | None = None
+    approximate: FactoredGram | None = None
     lemma: float = np.nan
 
     @classmethod
-    def of(cls, G: Gram, rank: int | None, seed: int) -> PcaProblem:
+    def of(cls, G: Gram, rank: int | None, run: Run) -> PcaProblem:
         """The loss of a Gram matrix; with `rank` its gradient is that of an approximation of that rank."""
         norm = G.square_norm()
         if rank is None:
             return cls(G, norm)
-        low = nystrom(G, rank, seed)
-        assert low.factor is not None
+        low = nystrom(G, rank, run)
         top = G.top_eigenvalues(int(rank))
         rest = max(norm - float(np.sum(np.square(top))), 0.0)
         with threadpool_limits(1, user_api="blas"):

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ... import _core
+from ...checks import choice
 from ...errors import InvalidParameterError
 from ...problem.field import Field, Kernel
 from ...problem.grid import GridField
 from ...typing import FloatArray
-from .kernels import FLOOR, MapKernel
-from .weights import Pairs
+from .map_kernels import FLOOR, MapKernel
 
 Matrix = NDArray[np.float64]
 
@@ -27,31 +29,54 @@ TREE_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
+class Pairs:
+    """The rows of a symmetric sparse matrix of weights without diagonal, as the core reads them."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    weights: FloatArray
+
+    @classmethod
+    def of(cls, matrix: Any, dtype: Any) -> Pairs:
+        """The entries of `matrix` off the diagonal, zeros omitted."""
+        S = sp.csr_array(matrix)
+        S = S - sp.dia_array((S.diagonal()[None, :], [0]), shape=S.shape)
+        S = sp.csr_array(S)
+        S.eliminate_zeros()
+        S.sort_indices()
+        return cls(
+            np.ascontiguousarray(S.indptr, dtype=np.int64),
+            np.ascontiguousarray(S.indices, dtype=np.int32),
+            np.ascontiguousarray(S.data, dtype=dtype),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Parts:
     """Value and gradient of a loss, taken apart."""
 
-    near_value: float
-    far_value: float
-    near: FloatArray  # gradient of the listed pairs, n × m
-    far: FloatArray  # gradient of all pairs
-    normalizer: float  # Σ_{i≠j} f_far, by which t-SNE divides
+    listed_value: float
+    all_value: float
+    listed: FloatArray  # gradient of the listed pairs, n × m
+    all_pairs: FloatArray  # gradient of all pairs
+    normalizer: float  # Σ_{i≠j} f_all, by which t-SNE divides
 
 
 @dataclass(frozen=True, eq=False)
 class ForceProblem:
-    """L(Y) = constant + e Σ_{i≠j} w_ij f_near(s_ij) + λ Σ_{i≠j} ½ (q_i + q_j) f_far(s_ij), s the squared distance on the map.
+    """L(Y) = constant + e Σ_{i≠j} w_ij f_listed(s_ij) + λ Σ_{i≠j} ½ (q_i + q_j) f_all(s_ij), s the squared distance on the map.
 
-    w is sparse and symmetric, f_near and f_far are functions of the kernel k_y by name ("kernel" k, "square" k²,
+    w is sparse and symmetric, f_listed and f_all are functions of the kernel k_y by name ("kernel" k, "square" k²,
     "neg_log" −log k, "apart" −log(1 − k), "logit" −log k + log(1 − k)), q are charges (1 when None). With `normalized` the
-    last term is log Σ f_far, as in t-SNE. `how` says how all pairs are summed: "exact", "field" or "sampled", the last from
+    last term is log Σ f_all, as in t-SNE. `how` says how all pairs are summed: "exact", "field" or "sampled", the last from
     `draws` others a row, which change with `round`. e, the exaggeration, is 1 but at the start of some runs.
     """
 
     kernel: MapKernel
     pairs: Pairs
-    near_form: str
-    far_form: str
-    far_weight: float = 1.0
+    listed_form: str
+    all_form: str
+    all_weight: float = 1.0
     normalized: bool = False
     charges: FloatArray | None = None
     constant: float = 0.0
@@ -78,32 +103,39 @@ class ForceProblem:
     def gradient(self, Y: FloatArray) -> tuple[float, FloatArray]:
         """The value at Y and its gradient."""
         parts = self.parts(Y)
-        return self.constant + parts.near_value + parts.far_value, parts.near + parts.far
+        return self.constant + parts.listed_value + parts.all_value, parts.listed + parts.all_pairs
 
     def parts(self, Y: FloatArray) -> Parts:
-        """The value at Y and its gradient, of attraction and repulsion apart."""
+        """The value at Y and its gradient, of listed pairs and of all pairs apart."""
         points = np.ascontiguousarray(Y)
-        near_value, near = self._near(points)
-        potentials, far = self._far(points)
+        listed_value, listed = self._listed(points)
+        potentials, force = self._all_pairs(points)
         total = float(np.sum(potentials, dtype=np.float64))
         if self.normalized:
             total = max(total, np.finfo(np.float64).tiny)
-            far_value, scale = float(np.log(total)), 4 / total
+            all_value, scale = float(np.log(total)), 4 / total
         else:
-            far_value, scale = self.far_weight * total, 4 * self.far_weight
-        far = (scale * far).astype(points.dtype, copy=False)
-        return Parts(near_value, far_value, near, far, total)
+            all_value, scale = self.all_weight * total, 4 * self.all_weight
+        everywhere = (scale * force).astype(points.dtype, copy=False)
+        return Parts(listed_value, all_value, listed, everywhere, total)
 
-    def _near(self, Y: FloatArray) -> tuple[float, FloatArray]:
+    def gradient_of(self, weights: Any, form: str, Y: Matrix) -> Matrix:
+        """The gradient of Σ w_ij f(s_ij) over the entries of another symmetric matrix of weights."""
+        pairs = Pairs.of(weights, np.float64)
+        curve, values = self.kernel.curve(form), pairs.weights.astype(np.float64, copy=False)
+        _, force = _core.listed_forces(curve, Y, pairs.indptr, pairs.indices, values, False, self.n_jobs)
+        return np.asarray(4 * force, dtype=np.float64)
+
+    def _listed(self, Y: FloatArray) -> tuple[float, FloatArray]:
         pairs, e = self.pairs, self.exaggeration
         weights = pairs.weights.astype(Y.dtype, copy=False)
         value, force = _core.listed_forces(
-            self.kernel.curve(self.near_form), Y, pairs.indptr, pairs.indices, weights, True, self.n_jobs
+            self.kernel.curve(self.listed_form), Y, pairs.indptr, pairs.indices, weights, True, self.n_jobs
         )
         force *= force.dtype.type(4 * e)
         return e * value, force
 
-    def _far(self, Y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _all_pairs(self, Y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Σⱼ ½(qᵢ + qⱼ) f and Σⱼ ½(qᵢ + qⱼ) f' (yᵢ − yⱼ) for every row i."""
         potentials, force = self._sum(Y, None)
         if self.charges is None:
@@ -118,7 +150,7 @@ class ForceProblem:
         if self.how == "field":
             return self._field_sum(Y, charges)
         q = np.ones(len(Y), Y.dtype) if charges is None else charges.astype(Y.dtype, copy=False)
-        curve = self.kernel.curve(self.far_form)
+        curve = self.kernel.curve(self.all_form)
         if self.how == "exact" or len(Y) < 2:
             potentials, force = _core.all_forces(curve, Y, q, None, self.n_jobs)
         else:
@@ -128,15 +160,15 @@ class ForceProblem:
         return potentials, force
 
     def _field_sum(self, Y: FloatArray, charges: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-        grid = _grid_field(self.kernel, self.far_form, self.n_jobs)
-        kernel = _tree_kernel(self.kernel, self.far_form)
+        grid = _grid_field(self.kernel, self.all_form, self.n_jobs)
+        kernel = _tree_kernel(self.kernel, self.all_form)
         if Y.shape[1] == 2 and grid is not None and (kernel is None or grid.beats_tree(Y)):
             sums = grid.evaluate(Y, charges)
             return sums.potentials, 0.5 * sums.gradients
         if kernel is None:
-            raise InvalidParameterError(_no_field(self.kernel, self.far_form, Y.shape[1]))
+            raise InvalidParameterError(_no_field(self.kernel, self.all_form, Y.shape[1]))
         # The tree knows no factor of the distance, so the points are stretched by it.
-        stretch = kernel_stretch(self.kernel)
+        stretch = self.kernel.stretch
         field = Field(kernel, Y.shape[1], tolerance=TREE_TOLERANCE, n_jobs=self.n_jobs)
         found = field.evaluate(Y * Y.dtype.type(stretch), charges)
         return found.potentials, Y.dtype.type(0.5 * stretch) * found.forces
@@ -153,23 +185,17 @@ def _grid_field(kernel: MapKernel, form: str, n_jobs: int) -> GridField | None:
     )
 
 
-def choose_pairs(pairs: str, kernel: MapKernel, far_form: str, n: int, n_components: int) -> str:
+def choose_pairs(pairs: str, kernel: MapKernel, all_form: str, n: int, n_components: int) -> str:
     """How all pairs are summed: `pairs`, or what suits the size when that is "auto"."""
-    if pairs not in PAIRS:
-        raise InvalidParameterError(f"pairs must be one of {', '.join(map(repr, PAIRS))}; got {pairs!r}.")
-    has_field = _has_field(kernel, far_form, n_components)
+    choice("pairs", pairs, PAIRS)
+    has_field = _has_field(kernel, all_form, n_components)
     if pairs == "field" and not has_field:
-        raise InvalidParameterError(_no_field(kernel, far_form, n_components))
+        raise InvalidParameterError(_no_field(kernel, all_form, n_components))
     if pairs != "auto":
         return pairs
     if n <= FIELD_FROM or (n <= EXACT_UP_TO and not has_field):
         return "exact"
     return "field" if has_field else "sampled"
-
-
-def kernel_stretch(kernel: MapKernel) -> float:
-    """The factor c for which 1 + a s^b is 1 + (c² s)^b."""
-    return float(kernel.first ** (0.5 / kernel.second)) if kernel.name != "gaussian" else 1.0
 
 
 def _has_field(kernel: MapKernel, form: str, n_components: int) -> bool:
@@ -197,7 +223,7 @@ def _smooth_form(kernel: MapKernel, form: str) -> Callable[[Matrix], Matrix] | N
 def _tree_kernel(kernel: MapKernel, form: str) -> Kernel | None:
     """The same function, of stretched points, for the tree of boxes, or None."""
     if form == "apart" and kernel.name in ("cauchy", "umap"):
-        floor = float(np.sqrt(FLOOR)) * kernel_stretch(kernel)
+        floor = float(np.sqrt(FLOOR)) * kernel.stretch
         return Kernel("log_ratio", exponent=2 * kernel.second, weight=-1.0, floor=floor)
     if kernel.name == "cauchy" and form in ("kernel", "square"):
         return Kernel("cauchy", exponent=1.0 if form == "kernel" else 2.0)

@@ -1,0 +1,163 @@
+"""Maps by forces: from data to an Embedding (`fit`), and from new rows to their places on it (`place`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...checks import array, choice, refuse
+from ...data import Table
+from ...embedding import Embedding
+from ...errors import InvalidInputError
+from ...graph import Graph, nearest_rows, neighbor_graph
+from ...graph.knn import count_items, usable_neighbors
+from ...graph.metrics import metric_name
+from ...problem.registry import registered
+from ...run import Run
+from ...solvers import iterate
+from ...typing import FloatArray, Metric
+from ..starts import principal_start, spectral_start
+from .data_kernels import NewRows, Source, similarity_matrix
+from .force_problem import ForceProblem
+from .objectives.base import Objective, Sums
+from .schedule import Schedule, scaled_start
+
+INITS = ("auto", "pca", "spectral", "random")
+_BLOCK = 1024  # new rows placed at a time, which bounds the memory
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What was asked for."""
+
+    n_components: int
+    objective: Objective
+    plan: Schedule
+    pairs: str
+    metric: Metric
+    init: Any  # a name, or an array
+
+
+def fit(data: Any, settings: Settings, run: Run) -> Embedding:
+    """The Embedding of a Table of rows or similarities, or of a graph, distances or items, as `settings` say.
+
+    Its settings hold the objective as it was used, and what `place` needs.
+    """
+    source, objective = prepare(data, settings.objective, settings.metric, run)
+    sums = Sums(settings.pairs, settings.n_components, source.dtype)
+    problem = objective.problem(objective.weights(source, run), sums, run)
+    plan, start = settings.plan, _start(source, objective, settings, run)
+    solver = objective.solver(plan, problem)
+    found = iterate(solver, problem, start, run, max_iter=plan.max_iter)
+    Y = found.state.Y.astype(start.dtype, copy=False)
+    return Embedding(
+        Y=Y,
+        objective=found.state.objective,
+        residual=found.state.residual,
+        history=found.history,
+        status=found.status,
+        seed=run.seed,
+        settings={
+            "method": "AttractRepel",
+            "objective": objective.name,
+            **asdict(objective),  # type: ignore[call-overload]
+            **({} if source.table is None else objective.constants(problem, Y)),
+            "pairs": problem.how if isinstance(problem, ForceProblem) else "exact",
+            "solver": solver.name,
+            "max_iter": plan.max_iter,
+            "learning_rate": plan.learning_rate,
+            "exaggeration": plan.exaggeration,
+        },
+        graph=source.graph,
+        frames=found.frames,
+    )
+
+
+def prepare(data: Any, objective: Objective, metric: Metric, run: Run) -> tuple[Source, Objective]:
+    """The data with the neighbour graph that the objective needs, and the objective as this data allows it."""
+    own_way = callable(metric) or metric == "precomputed" or metric_name(metric) != "euclidean"
+    if own_way and not objective.uses_metric:
+        kernel = objective.kernel_x
+        refuse(
+            "metric", f'"euclidean" with kernel_x={kernel!r}, which has its own way to compare rows', metric
+        )
+    source = _source(data, objective)
+    objective = objective.resolved(source)
+    k = objective.neighbors(source.n)
+    if k is None:
+        return source, objective
+    if isinstance(data, Graph):
+        return replace(source, graph=data), objective
+    graph = neighbor_graph(data, usable_neighbors(k, source.n), run, metric=metric)
+    return replace(source, graph=graph), objective
+
+
+def place(result: Embedding, fitted: Table, new: Table, metric: str, run: Run) -> FloatArray:
+    """Places of new rows among fitted ones, which stay where they are; each row by itself.
+
+    A row that equals a fitted one has that row's place.
+    """
+    objective, Y, n = objective_of(result.settings), result.Y, fitted.shape[0]
+    k = objective.listed(n, result.graph)
+    constants = dict(result.settings)
+    placed = np.empty((new.shape[0], Y.shape[1]), Y.dtype)
+    for first in range(0, new.shape[0], _BLOCK):
+        block = new.rows(slice(first, first + _BLOCK))
+        index, distance = nearest_rows(block, fitted, k, run, metric=metric)
+        placed[first : first + _BLOCK] = Y[index[:, 0]]
+        other = np.flatnonzero(distance[:, 0] > 0)
+        if len(other):
+            rows = NewRows(block.values[other], fitted.values, index[other], distance[other], result.graph)
+            placed[first + other] = objective.place(rows, Y, constants, run)
+    return placed
+
+
+def objective_of(settings: Mapping[str, Any]) -> Objective:
+    """The objective that the settings of a map record."""
+    cls = registered("objectives")[settings["objective"]]
+    made: Objective = cls(**{item.name: settings[item.name] for item in fields(cls)})
+    return made
+
+
+def _source(data: Any, objective: Objective) -> Source:
+    """What the objective is made of, as yet without a graph."""
+    if objective.kernel_x == "precomputed" and not isinstance(data, Graph):
+        K = similarity_matrix(data.values if isinstance(data, Table) else data)
+        return Source(len(K), np.float64, similarities=K)
+    if isinstance(data, Graph):
+        source = Source(data.n, np.float64)
+    else:
+        precision = np.float32 if getattr(data, "dtype", None) == np.float32 else np.float64
+        source = Source(count_items(data), precision, data if isinstance(data, Table) else None)
+    if source.table is None and not objective.uses_metric:
+        raise InvalidInputError(
+            f"kernel_x={objective.kernel_x!r} needs rows; a graph, distances or a function go with "
+            '"perplexity" and "fuzzy".'
+        )
+    return source
+
+
+def _start(source: Source, objective: Objective, settings: Settings, run: Run) -> FloatArray:
+    """Positions to begin with, in the precision of the data."""
+    shape = (source.n, settings.n_components)
+    if not isinstance(settings.init, str):
+        return array("init", settings.init, shape, dtype=source.dtype)
+    how = choice("init", settings.init, INITS, also="an array")
+    if how == "auto":
+        how = objective.usual_start(source)
+    if how == "random":
+        Y: FloatArray = run.stream("init").normal(shape)
+    elif how == "spectral":
+        if source.graph is None:
+            refuse("init", '"pca", "random" or an array where there is no neighbour graph', how)
+        Y = spectral_start(source.graph, settings.n_components, run)
+    else:
+        if source.table is None:
+            refuse("init", '"spectral", "random" or an array where there are no rows', how)
+        rows = source.table.values
+        Y = principal_start(rows.toarray() if sp.issparse(rows) else rows, settings.n_components)
+    return scaled_start(Y, settings.plan.start_spread, run).astype(source.dtype)

@@ -1,0 +1,80 @@
+"""Kernels on the map: k_y of the squared distance of two points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _core
+from ...checks import number, positive
+
+Matrix = NDArray[np.float64]
+
+# Names of kernels, and the parameters of an objective that each reads.
+MAP_KERNELS: dict[str, tuple[str, ...]] = {"cauchy": (), "umap": ("min_dist", "spread"), "gaussian": ()}
+FLOOR = 1e-3  # squared distance below which −log(1 − k) goes on straight, where UMAP's code adds 0.001
+
+
+@dataclass(frozen=True)
+class MapKernel:
+    """k_y(s) of the squared distance s of two points of the map.
+
+    "cauchy" 1/(1 + s) · "umap" 1/(1 + a s^b), first = a, second = b · "gaussian" exp(−γ s), first = γ
+    """
+
+    name: str
+    first: float = 1.0
+    second: float = 1.0
+
+    def value(self, s: Matrix) -> Matrix:
+        """k_y(s)."""
+        if self.name == "gaussian":
+            return np.asarray(np.exp(-self.first * s))
+        return np.asarray(1 / (1 + self.first * s**self.second))
+
+    def slope(self, s: Matrix) -> Matrix:
+        """dk_y/ds; at s = 0, where the slope of UMAP's kernel is infinite, its value very close to zero."""
+        if self.name == "gaussian":
+            return np.asarray(-self.first * np.exp(-self.first * s))
+        s = np.maximum(s, 1e-24)
+        return np.asarray(-self.first * self.second * s ** (self.second - 1) * self.value(s) ** 2)
+
+    def curve(self, form: str) -> _core.Curve:
+        """The compiled form of a function of this kernel: "kernel", "square", "neg_log", "apart" or "logit"."""
+        return _core.Curve(self.name, form, self.first, self.second, FLOOR)
+
+    @property
+    def width(self) -> float:
+        """The distance at which the kernel has fallen to a half, at most one."""
+        half = np.log(2) / self.first if self.name == "gaussian" else self.first ** (-1 / self.second)
+        return float(min(1.0, np.sqrt(half)))
+
+    @property
+    def stretch(self) -> float:
+        """The factor c for which 1 + a s^b is 1 + (c² s)^b."""
+        return float(self.first ** (0.5 / self.second)) if self.name != "gaussian" else 1.0
+
+
+def map_kernel(name: str, min_dist: float = 0.1, spread: float = 1.0) -> MapKernel:
+    """The kernel on the map that `name` stands for; `min_dist` and `spread` shape UMAP's."""
+    return (
+        MapKernel("umap", *fit_umap_curve(float(min_dist), float(spread)))
+        if name == "umap"
+        else MapKernel(name)
+    )
+
+
+@lru_cache(maxsize=64)
+def fit_umap_curve(min_dist: float, spread: float) -> tuple[float, float]:
+    """(a, b) for which 1/(1 + a d^{2b}) is closest to 1 up to `min_dist` and exp(−(d − min_dist)/spread) beyond."""
+    from scipy.optimize import curve_fit
+
+    positive("spread", spread)
+    number("min_dist", min_dist, 0.0, 3 * spread)
+    d = np.linspace(0, 3 * spread, 300)
+    goal = np.where(d <= min_dist, 1.0, np.exp(-(d - min_dist) / spread))
+    (a, b), _ = curve_fit(lambda x, p, q: 1 / (1 + p * x ** (2 * q)), d, goal, p0=(1.0, 1.0))
+    return float(a), float(b)

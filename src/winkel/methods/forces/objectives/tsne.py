@@ -1,0 +1,96 @@
+"""t-SNE's objective: the divergence of the map's probabilities from the data's."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import InvalidInputError
+from ....run import Run
+from ....typing import FloatArray
+from ..balance import Balance, balanced_places
+from ..data_kernels import NewRows, Source
+from ..force_problem import ForceProblem
+from ..schedule import Schedule
+from .base import Matrix, Pair, PairObjective, Sums, check_not_negative, xlogx
+
+
+@dataclass(frozen=True)
+class TSNE(PairObjective):
+    """t-SNE: Σ p log(p/q), where p and q are k_x and k_y, each divided by its sum over all pairs.
+
+    Parameters
+    ----------
+    perplexity : float, default=30.0
+        How many neighbours a row has in effect; three times as many are searched. Few rows allow less, which a
+        DataWarning says.
+    kernel_x : {"perplexity", "fuzzy", "linear", "centered_linear", "rbf", "precomputed"}, default="perplexity"
+        Kernel on the data. "perplexity" and "fuzzy" are those of t-SNE and UMAP; the others compare all pairs of rows;
+        "precomputed" takes X as a symmetric matrix of similarities.
+    kernel_y : {"cauchy", "umap", "gaussian"}, default="cauchy"
+        Kernel on the map.
+    n_neighbors : int, default=15
+        Neighbours of each row, for kernel_x="fuzzy".
+    gamma : float or None, default=None
+        γ of exp(−γ d²), for kernel_x="rbf"; None is 1 over the mean squared distance of two rows.
+    min_dist : float, default=0.1
+        Distance up to which points on the map count as close, for kernel_y="umap".
+    spread : float, default=1.0
+        Distance over which closeness fades, for kernel_y="umap".
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> tsne = wk.objectives.TSNE(perplexity=10)
+    >>> wk.AttractRepel(objective=tsne, max_iter=50, random_state=0).fit_transform(digits.X[:200]).shape
+    (200, 2)
+    """
+
+    perplexity: float = 30.0
+    _: KW_ONLY
+    kernel_x: str = "perplexity"
+    kernel_y: str = "cauchy"
+    n_neighbors: int = 15
+    gamma: float | None = None
+    min_dist: float = 0.1
+    spread: float = 1.0
+
+    schedule: ClassVar[Schedule] = Schedule(
+        "gains", 750, 1.0, exaggeration=12.0, exaggeration_iter=250, start_spread=1e-4
+    )
+
+    def weights(self, source: Source, run: Run) -> sp.csr_array:
+        """The probabilities p, of sum one."""
+        K = self.data_kernel.matrix(source, run)
+        check_not_negative(self, K)
+        total = float(np.sum(K.data, dtype=np.float64))
+        if not total > 0:
+            raise InvalidInputError('objective "tsne" needs a pair of rows with a positive similarity.')
+        return sp.csr_array(K * K.dtype.type(1 / total))
+
+    def problem(self, weights: sp.csr_array, sums: Sums, run: Run) -> ForceProblem:
+        """Σ p log p − Σ p log k_y + log Σ k_y."""
+        entropy = float(np.sum(xlogx(weights.data.astype(np.float64))))
+        return self.force_problem(weights, "neg_log", "kernel", sums, run, normalized=True, constant=entropy)
+
+    def scalars(
+        self, pair: Pair, problem: ForceProblem, weights: Any, normalizer: float
+    ) -> tuple[Matrix, Matrix]:
+        """p/k_y, and 1 over the sum of k_y."""
+        return pair.entries(weights) / problem.kernel.value(pair.s), np.full(len(pair.s), 1 / normalizer)
+
+    def constants(self, problem: ForceProblem, Y: FloatArray) -> dict[str, float]:
+        """The sum of k_y, by which repulsion is divided."""
+        return {"normalizer": problem.parts(Y).normalizer}
+
+    def place(self, new: NewRows, Y: FloatArray, constants: dict[str, float], run: Run) -> Matrix:
+        """Each new row with its own probabilities, of sum one, and the repulsion that fitted rows met."""
+        weights = self.data_kernel.to_fitted(new, run)
+        total = weights.sum(axis=1, keepdims=True)
+        weights = weights / np.where(total > 0, total, 1.0)
+        balance = Balance(self.map_kernel, "neg_log", "kernel", len(Y) / constants["normalizer"])
+        return balanced_places(Y, new, weights, balance, run)
