@@ -10,7 +10,7 @@ demo: $(VENV)/.demo
 	$(BIN)/winkel demo
 
 test: lint
-	OMP_WAIT_POLICY=passive $(BIN)/python -m pytest tests -n 2
+	$(BIN)/python -m pytest tests -n 2
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests benchmarks examples tools
@@ -34,7 +34,7 @@ sanitize: $(VENV)/.test
 	  || (cat $(SANITIZE).log; exit 1)
 	$(BIN)/cmake --build $(SANITIZE)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 OMP_WAIT_POLICY=passive PYTHONPATH=$(CURDIR)/$(SANITIZE)/package \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(CURDIR)/$(SANITIZE)/package \
 	  $(BIN)/python -m pytest $(REACH) -m "not slow" -k "not threads and not memory and not pictures" -n 2 -q -p no:cacheprovider --hypothesis-profile=sanitized
 
 $(VENV)/.venv:

@@ -12,6 +12,8 @@
 #include <initializer_list>
 #include <memory>
 
+#include "core/parallel.hpp"
+
 namespace nb = nanobind;
 
 namespace winkel {
@@ -24,6 +26,13 @@ template <class T>
 using Out1 = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
 template <class T>
 using Out2 = nb::ndarray<nb::numpy, T, nb::ndim<2>, nb::c_contig>;
+
+// The GIL is given up while a kernel works; parallel loops then look for signals (module.cpp), which Python
+// has done until now.
+struct Unlocked {
+  Unlocked() { defer_poll(); }
+  nb::gil_scoped_release release;
+};
 
 // A new NumPy array that owns its memory, together with a pointer to fill it.
 template <class Array, class T>

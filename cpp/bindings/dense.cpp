@@ -27,7 +27,7 @@ void bind_dense_of(nb::module_& m) {
       "column_sums",
       [](Mat<const T> a, int threads) {
         auto [array, out] = new_array<Out1<double>, double>({a.shape(1)});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         column_sums(a.data(), static_cast<int64_t>(a.shape(0)), static_cast<int64_t>(a.shape(1)), threads,
                     out);
         return array;
@@ -39,7 +39,7 @@ void bind_dense_of(nb::module_& m) {
         if (a.shape(0) < 1) throw std::invalid_argument("a must have a row");
         auto [lows, low] = new_array<Out1<T>, T>({a.shape(1)});
         auto [highs, high] = new_array<Out1<T>, T>({a.shape(1)});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         column_range(a.data(), static_cast<int64_t>(a.shape(0)), static_cast<int64_t>(a.shape(1)), low, high);
         return std::pair{lows, highs};
       },
@@ -49,7 +49,7 @@ void bind_dense_of(nb::module_& m) {
       [](Mat<const T> a, Mat<const T> b, int threads) {
         if (a.shape(0) != b.shape(0)) throw std::invalid_argument("a and b must have as many rows");
         auto [array, out] = new_array<Out2<double>, double>({a.shape(1), b.shape(1)});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         gram(a.data(), b.data(), static_cast<int64_t>(a.shape(0)), static_cast<int64_t>(a.shape(1)),
              static_cast<int64_t>(b.shape(1)), threads, out);
         return array;
@@ -63,7 +63,7 @@ void bind_dense_of(nb::module_& m) {
           throw std::invalid_argument("shift and w must fit the columns of a");
         }
         auto [array, out] = new_array<Out2<T>, T>({a.shape(0), p});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         multiply<T>(a.data(), shift.data(), w.data(), nullptr, nullptr, static_cast<int64_t>(a.shape(0)),
                     static_cast<int64_t>(p), threads, out);
         return array;
@@ -79,7 +79,7 @@ void bind_dense_of(nb::module_& m) {
           throw std::invalid_argument("base, row and w must fit a");
         }
         auto [array, out] = new_array<Out2<T>, T>({a.shape(0), p});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         const std::vector<double> zero(p, 0.0);
         multiply<T>(a.data(), zero.data(), w.data(), base.data(), row.data(),
                     static_cast<int64_t>(a.shape(0)), static_cast<int64_t>(p), threads, out);
@@ -92,7 +92,7 @@ void bind_dense_of(nb::module_& m) {
       [](Mat<const T> a, Vec<const double> row, int threads) {
         if (row.shape(0) != a.shape(1)) throw std::invalid_argument("row must fit the columns of a");
         auto [array, out] = new_array<Out2<T>, T>({a.shape(0), a.shape(1)});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         subtract_row(a.data(), row.data(), static_cast<int64_t>(a.shape(0)), static_cast<int64_t>(a.shape(1)),
                      threads, out);
         return array;
@@ -106,7 +106,7 @@ void bind_dense_of(nb::module_& m) {
         const int64_t entries = static_cast<int64_t>(left[0].size());
         const auto a = pointers(left, entries), b = pointers(right, entries);
         auto [array, out] = new_array<Out2<double>, double>({a.size(), b.size()});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         dots(a, b, entries, threads, out);
         return array;
       },
@@ -120,7 +120,7 @@ void bind_dense_of(nb::module_& m) {
         }
         const auto a = pointers(arrays, static_cast<int64_t>(arrays[0].size()));
         auto [array, out] = new_array<Out2<T>, T>({arrays[0].shape(0), arrays[0].shape(1)});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         combine(coefficients.data(), a, static_cast<int64_t>(arrays[0].size()), threads, out);
         return array;
       },

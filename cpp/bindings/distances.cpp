@@ -1,7 +1,7 @@
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "core/refine.hpp"
 #include "core/select.hpp"
-#include "rows.hpp"
 
 namespace winkel {
 
@@ -23,7 +23,7 @@ Neighbors<T> select_rows(int64_t n_rows, int64_t n_points, int64_t k, int thread
   auto [distance, dist_] = new_array<Out2<T>, T>({static_cast<size_t>(n_rows), static_cast<size_t>(k)});
   int32_t* idx = idx_;
   T* dist = dist_;
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   parallel_blocks(n_rows, 16, threads, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) {
       Selection selection(origin(i), n_points, k);
@@ -79,6 +79,7 @@ Neighbors<T> direct(Mat<const T> q, Mat<const T> x, Vec<const int64_t> origins, 
   const auto origin = [&](int64_t i) { return origin_of(origins, i, n); };
   return select_rows<T>(rows_in(q), n, k, threads, origin, [&](int64_t i, Selection& selection) {
     for (int64_t j = 0; j < n; ++j) {
+      if (j % 4096 == 0) poll();
       if (j == origin(i)) continue;
       selection.add(true_distance(measure, q.data() + i * n_features, x.data() + j * n_features, n_features),
                     j);
@@ -123,8 +124,10 @@ Neighbors<T> direct_sparse(Vec<const int64_t> indptr, Vec<const int32_t> indices
     require(which.data()[i] >= 0 && which.data()[i] < x.n, "row out of range");
   const auto origin = [&](int64_t i) { return which.data()[i]; };
   return select_rows<T>(rows_in(which), x.n, k, threads, origin, [&](int64_t i, Selection& selection) {
-    for (int64_t j = 0; j < x.n; ++j)
+    for (int64_t j = 0; j < x.n; ++j) {
+      if (j % 4096 == 0) poll();
       if (j != origin(i)) selection.add(sparse_distance(measure, x, origin(i), x, j), j);
+    }
   });
 }
 

@@ -42,7 +42,7 @@ Sums<T> exact(const std::string& kernel, double exponent, double floor, Mat<cons
   auto [potentials, phi] = new_array<Out1<T>, T>({count});
   auto [forces, force] = new_array<Out2<T>, T>({count, m});
   {
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     radial::exact_sums<T>(loop, {exponent, 0.0, floor, table}, Y.data(), charges.data(),
                           static_cast<int64_t>(n), static_cast<int64_t>(m), rows ? rows->data() : nullptr,
                           static_cast<int64_t>(count), threads, phi, force);
@@ -66,7 +66,7 @@ Sums<T> tree(const std::string& kernel, double exponent, double floor, Mat<const
   auto [potentials, phi] = new_array<Out1<T>, T>({n});
   auto [forces, force] = new_array<Out2<T>, T>({n, m});
   {
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     const auto run = m == 2 ? run_tree<T, 2> : run_tree<T, 3>;
     run(Y.data(), charges.data(), static_cast<int64_t>(n), rules, {exponent, 0.0, floor, table}, loop,
         threads, phi, force);

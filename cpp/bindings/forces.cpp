@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "core/calibrate.hpp"
 
 namespace winkel {
@@ -60,24 +61,13 @@ std::pair<double, Out2<T>> listed(const NamedCurve& curve, Mat<const T> Y, Vec<c
                                   int threads) {
   check_points<T>(Y);
   const size_t n = Y.shape(0), m = Y.shape(1);
-  if (indptr.shape(0) != n + 1 || indptr.data()[0] != 0 || indices.shape(0) != weights.shape(0) ||
-      indptr.data()[n] != static_cast<int64_t>(indices.shape(0)))
-    throw std::invalid_argument("indptr, indices and weights must be the rows of a matrix with Y's points");
-  for (size_t i = 0; i < n; ++i)
-    if (indptr.data()[i] > indptr.data()[i + 1]) throw std::invalid_argument("indptr must not descend");
+  require_compressed(indptr, indices, static_cast<int64_t>(n), static_cast<int64_t>(n));
+  require(weights.shape(0) == indices.shape(0), "there must be one weight an entry");
   auto [out, force_] = new_array<Out2<T>, T>({n, m});
   T* force = force_;
   double value = 0.0;
   {
-    nb::gil_scoped_release release;
-    const int64_t wrong =
-        parallel_count(static_cast<int64_t>(indices.shape(0)), 1 << 16, threads, [&](int64_t lo, int64_t hi) {
-          int64_t count = 0;
-          for (int64_t e = lo; e < hi; ++e)
-            count += static_cast<uint32_t>(indices.data()[e]) >= static_cast<uint32_t>(n) ? 1 : 0;
-          return count;
-        });
-    if (wrong > 0) throw std::invalid_argument("an index names no point");
+    const Unlocked unlocked;
     const forces::ListedPairs<T> pairs{indptr.data(), indices.data(), weights.data()};
     value = forces::listed_forces<T>(curve.trace<T>(), curve.params, Y.data(), static_cast<int64_t>(n),
                                      static_cast<int64_t>(m), pairs, with_value, threads, force);
@@ -96,7 +86,7 @@ Sums<T> all(const NamedCurve& curve, Mat<const T> Y, Vec<const T> charges,
       throw std::invalid_argument("rows must name points");
   auto [potentials, potential] = new_array<Out1<T>, T>({count});
   auto [out, force] = new_array<Out2<T>, T>({count, m});
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   forces::all_forces<T>(curve.trace<T>(), curve.params, Y.data(), charges.data(), static_cast<int64_t>(n),
                         static_cast<int64_t>(m), rows ? rows->data() : nullptr, static_cast<int64_t>(count),
                         threads, potential, force);
@@ -112,7 +102,7 @@ Sums<T> sampled(const NamedCurve& curve, Mat<const T> Y, Vec<const T> charges, i
   if (n < 2 || draws < 1) throw std::invalid_argument("there must be two points and one draw");
   auto [potentials, potential] = new_array<Out1<T>, T>({n});
   auto [out, force] = new_array<Out2<T>, T>({n, m});
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   forces::sampled_forces<T>(curve.trace<T>(), curve.params, Y.data(), charges.data(), static_cast<int64_t>(n),
                             static_cast<int64_t>(m), draws, seed, round, threads, potential, force);
   return {potentials, out};
@@ -132,7 +122,7 @@ Out2<T> perplexity(Mat<const T> distances, double wanted, int threads) {
   check_distances<T>(distances);
   if (!(wanted >= 1.0)) throw std::invalid_argument("perplexity must be at least 1");
   auto [out, weights] = new_array<Out2<T>, T>({distances.shape(0), distances.shape(1)});
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   calibrate_perplexity<T>(distances.data(), static_cast<int64_t>(distances.shape(0)),
                           static_cast<int64_t>(distances.shape(1)), wanted, threads, weights);
   return out;
@@ -142,7 +132,7 @@ template <class T>
 Out2<T> fuzzy(Mat<const T> distances, double target, double least, int threads) {
   check_distances<T>(distances);
   auto [out, weights] = new_array<Out2<T>, T>({distances.shape(0), distances.shape(1)});
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   calibrate_fuzzy<T>(distances.data(), static_cast<int64_t>(distances.shape(0)),
                      static_cast<int64_t>(distances.shape(1)), target, least, threads, weights);
   return out;

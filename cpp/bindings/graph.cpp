@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "core/csr.hpp"
 #include "core/forest.hpp"
 #include "core/groups.hpp"
@@ -27,11 +28,7 @@ Array adopt(std::vector<T>&& values, std::initializer_list<size_t> shape) {
   return Array(owned->data(), shape.size(), shape.begin(), owner);
 }
 
-void require_range(const int32_t* values, size_t count, int64_t low, int64_t end) {
-  if (count == 0) return;
-  const auto [least, most] = std::minmax_element(values, values + count);
-  if (*least < low || *most >= end) throw std::invalid_argument("node number out of range");
-}
+constexpr const char* kNoNode = "node number out of range";
 
 template <class T>
 void require_same_shape(const Mat<const int32_t>& index, const Mat<const T>& distance) {
@@ -42,7 +39,7 @@ void require_same_shape(const Mat<const int32_t>& index, const Mat<const T>& dis
 template <class T>
 std::pair<int, int64_t> check_lists(Mat<const int32_t> index, Mat<const T> distance, int n_jobs) {
   require_same_shape(index, distance);
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   const KnnCheck found = check_knn(index.data(), distance.data(), static_cast<int64_t>(index.shape(0)),
                                    static_cast<int64_t>(index.shape(1)), n_jobs);
   return {static_cast<int>(found.fault), found.row};
@@ -54,10 +51,10 @@ template <class T>
 std::tuple<Out2<int32_t>, Out1<float>, nb::object> symmetrize(Mat<const int32_t> index, Mat<const T> distance,
                                                               int n_jobs) {
   require_same_shape(index, distance);
-  require_range(index.data(), index.size(), -1, static_cast<int64_t>(index.shape(0)));
+  require_range(index.data(), index.size(), -1, static_cast<int64_t>(index.shape(0)), kNoNode);
   EdgeList<T> list;
   {
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     list = symmetrize_knn(index.data(), distance.data(), static_cast<int64_t>(index.shape(0)),
                           static_cast<int64_t>(index.shape(1)), n_jobs);
   }
@@ -72,17 +69,11 @@ void require_edges(const Mat<const int32_t>& edges, int64_t n) {
   if (edges.shape(1) != 2) throw std::invalid_argument("edges must have two columns");
   if (n < 0 || n > INT32_MAX || 2 * p > INT32_MAX)
     throw std::invalid_argument("graphs of at most 2**31 - 1 nodes and 2**30 - 1 edges are supported");
-  require_range(edges.data(), edges.size(), 0, n);
+  require_range(edges.data(), edges.size(), 0, n, kNoNode);
 }
 
 void require_rows(const Vec<const int32_t>& indptr, const Vec<const int32_t>& indices) {
-  if (indptr.shape(0) < 1) throw std::invalid_argument("indptr must not be empty");
-  const int64_t n = static_cast<int64_t>(indptr.shape(0)) - 1;
-  const int32_t* starts = indptr.data();
-  if (starts[0] != 0 || starts[n] != static_cast<int64_t>(indices.shape(0)) ||
-      !std::is_sorted(starts, starts + n + 1))
-    throw std::invalid_argument("indptr must rise from 0 to the number of entries");
-  require_range(indices.data(), indices.size(), 0, n);
+  require_compressed(indptr, indices, rows_in(indptr) - 1, rows_in(indptr) - 1);
 }
 
 std::tuple<Out1<int32_t>, Out1<int32_t>, Out1<int32_t>> rows_of_edges(Mat<const int32_t> edges, int64_t n) {
@@ -92,7 +83,7 @@ std::tuple<Out1<int32_t>, Out1<int32_t>, Out1<int32_t>> rows_of_edges(Mat<const 
   auto [indices, columns] = new_array<Out1<int32_t>, int32_t>({2 * p});
   auto [edge, source] = new_array<Out1<int32_t>, int32_t>({2 * p});
   {
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     edges_to_rows(edges.data(), static_cast<int64_t>(p), n, starts, columns, source);
   }
   return {indptr, indices, edge};
@@ -101,7 +92,7 @@ std::tuple<Out1<int32_t>, Out1<int32_t>, Out1<int32_t>> rows_of_edges(Mat<const 
 Out1<int32_t> roots(Mat<const int32_t> edges, int64_t n) {
   require_edges(edges, n);
   auto [array, root] = new_array<Out1<int32_t>, int32_t>({static_cast<size_t>(n)});
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   component_roots(edges.data(), static_cast<int64_t>(edges.shape(0)), n, root);
   return array;
 }
@@ -116,7 +107,7 @@ Out1<int64_t> forest(Mat<const int32_t> edges, Vec<const int64_t> order, int64_t
       throw std::invalid_argument("order must name every edge once");
   std::vector<int64_t> kept;
   {
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     kept = spanning_forest(edges.data(), order.data(), p, n);
   }
   const size_t count = kept.size();
@@ -128,13 +119,13 @@ Out1<int32_t> groups(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<
   require_rows(indptr, indices);
   const size_t n = indptr.shape(0) - 1;
   if (weights.shape(0) != indices.shape(0)) throw std::invalid_argument("there must be one weight an entry");
-  require_range(order.data(), order.size(), 0, static_cast<int64_t>(n));
+  require_range(order.data(), order.size(), 0, static_cast<int64_t>(n), kNoNode);
   std::vector<char> named(n, 0);
   for (size_t o = 0; o < order.shape(0); ++o) named[static_cast<size_t>(order.data()[o])] = 1;
   if (order.shape(0) != n || std::find(named.begin(), named.end(), 0) != named.end())
     throw std::invalid_argument("order must name every node once");
   auto [array, group] = new_array<Out1<int32_t>, int32_t>({n});
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   neighbor_groups(indptr.data(), indices.data(), weights.data(), order.data(), static_cast<int64_t>(n),
                   group);
   return array;
@@ -142,10 +133,10 @@ Out1<int32_t> groups(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<
 
 Out2<uint8_t> neighborhood(Mat<const int32_t> index, Mat<const int32_t> tree, int64_t n_steps, int n_jobs) {
   const int64_t n = static_cast<int64_t>(index.shape(0)), k = static_cast<int64_t>(index.shape(1));
-  require_range(index.data(), index.size(), -1, n);
+  require_range(index.data(), index.size(), -1, n, kNoNode);
   require_edges(tree, n);
   auto [array, keep] = new_array<Out2<uint8_t>, uint8_t>({index.shape(0), index.shape(1)});
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   mutual_arcs(index.data(), n, k, n_steps, n_jobs, keep);
   arcs_on_edges(index.data(), k, tree.data(), static_cast<int64_t>(tree.shape(0)), keep);
   return array;
@@ -158,7 +149,7 @@ Roads roads_of(const Vec<const int32_t>& indptr, const Vec<const int32_t>& indic
   const int64_t n = static_cast<int64_t>(indptr.shape(0)) - 1;
   if (lengths.shape(0) != 0 && lengths.shape(0) != indices.shape(0))
     throw std::invalid_argument("there must be one length an entry, or none");
-  require_range(sources.data(), sources.size(), 0, n);
+  require_range(sources.data(), sources.size(), 0, n, kNoNode);
   return {indptr.data(), indices.data(), lengths.shape(0) == 0 ? nullptr : lengths.data(), n};
 }
 
@@ -171,7 +162,7 @@ void bind_path_matrix(nb::module_& m) {
         const Roads roads = roads_of(indptr, indices, lengths, sources);
         if (out.shape(0) != sources.shape(0) || static_cast<int64_t>(out.shape(1)) != roads.n)
           throw std::invalid_argument("out must have one row a source and one column a node");
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         path_matrix(roads, sources.data(), static_cast<int64_t>(sources.shape(0)), limit, n_jobs, out.data());
       },
       nb::arg("indptr"), nb::arg("indices"), nb::arg("lengths"), nb::arg("sources"), nb::arg("limit"),
@@ -184,7 +175,7 @@ std::pair<Out2<int32_t>, Out1<double>> sampled_paths(Vec<const int32_t> indptr, 
   const Roads roads = roads_of(indptr, indices, lengths, sources);
   PathPairs found;
   {
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     found =
         path_pairs(roads, sources.data(), static_cast<int64_t>(sources.shape(0)), limit, share, seed, n_jobs);
   }
@@ -203,14 +194,15 @@ LaplacianRows laplacian_of(const Vec<const int32_t>& indptr, const Vec<const int
   if (x.shape(0) != n || out.shape(0) != n || out.shape(1) != x.shape(1) || out.data() == x.data())
     throw std::invalid_argument(
         "both matrices must have one row a node and the same columns, and be different");
-  if (x.shape(1) % kLanes != 0) throw std::invalid_argument("the number of columns must be a multiple of 8");
+  if (x.shape(1) % kColumns != 0)
+    throw std::invalid_argument("the number of columns must be a multiple of 8");
   return {indptr.data(), indices.data(), weights.data(), diagonal.data()};
 }
 
 void apply_laplacian(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<const double> weights,
                      Vec<const double> diagonal, int n_jobs, Mat<double> x, Mat<double> out) {
   const LaplacianRows m = laplacian_of(indptr, indices, weights, diagonal, x, out);
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   laplacian_step(m, static_cast<int64_t>(x.shape(0)), x.data(), x.data(), 1.0, 0.0, 0.0,
                  static_cast<int64_t>(x.shape(1)), n_jobs, out.data());
 }
@@ -221,7 +213,7 @@ void filter_laplacian(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec
   const LaplacianRows m = laplacian_of(indptr, indices, weights, diagonal, x, work);
   if (degree < 1 || !(low < cut) || !(cut < top))
     throw std::invalid_argument("degree >= 1 and low < cut < top");
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   chebyshev_filter(m, static_cast<int64_t>(x.shape(0)), static_cast<int64_t>(x.shape(1)), degree, low, cut,
                    top, n_jobs, x.data(), work.data());
 }

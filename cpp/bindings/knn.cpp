@@ -1,8 +1,8 @@
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "core/exact_knn.hpp"
 #include "core/nndescent.hpp"
 #include "core/sparse_knn.hpp"
-#include "rows.hpp"
 
 namespace winkel {
 
@@ -57,7 +57,7 @@ NeighborDescent new_descent(Matrix32 x, Vector32 norm, Matrix32 sketch, int metr
   require(sketch.shape(0) == x.shape(0) && sketch.shape(1) >= 1, "sketch must have one row a point");
   require_sizes(std::min(width, n_candidates), threads);
   require(leaf_size >= 2, "leaves must hold at least two points");
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   return {points, sketch.data(), static_cast<int>(sketch.shape(1)), width, n_candidates, leaf_size,
           seed,   threads};
 }
@@ -93,7 +93,7 @@ void bind_knn(nb::module_& m) {
           [](Exact& e, int64_t begin, int64_t end, int threads) {
             require_sizes(1, threads);
             require(begin >= 0 && end <= e.search.n_tasks(), "task out of range");
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             e.search.run(begin, end, threads);
           },
           nb::arg("begin"), nb::arg("end"), nb::arg("threads"), "Works through tasks begin, ..., end - 1.")
@@ -109,7 +109,7 @@ void bind_knn(nb::module_& m) {
           "grow_tree",
           [](NeighborDescent& d, int threads) {
             require_sizes(1, threads);
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             d.grow_tree(threads);
           },
           nb::arg("threads"), "Compares all pairs within the leaves of one more tree.")
@@ -117,7 +117,7 @@ void bind_knn(nb::module_& m) {
           "round",
           [](NeighborDescent& d, int threads) {
             require_sizes(1, threads);
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             return d.round(threads);
           },
           nb::arg("threads"), "One round of nn-descent; how many list entries are new after it.")
@@ -141,7 +141,7 @@ void bind_knn(nb::module_& m) {
         const Points queries = points_of(q, q_norm, metric), points = points_of(x, x_norm, metric);
         BoundedLists lists(queries.n, width);
         {
-          nb::gil_scoped_release release;
+          const Unlocked unlocked;
           search_queries(queries, points, lists, threads);
         }
         return to_arrays(lists, queries.n, points.n, false);
@@ -159,7 +159,7 @@ void bind_knn(nb::module_& m) {
           [](SparseSearch& s, int64_t first, int64_t last, int threads) {
             require_sizes(1, threads);
             require(first >= 0 && last <= s.rows.n, "row out of range");
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             search_sparse(s.rows, s.norm.data(), s.rows, s.norm.data(), true, first, last, s.lists, threads);
           },
           nb::arg("first"), nb::arg("last"), nb::arg("threads"), "Searches for rows first, ..., last - 1.")
@@ -171,7 +171,7 @@ void bind_knn(nb::module_& m) {
         require_sizes(1, threads);
         auto [array, out_] = new_array<Out2<float>, float>({x.shape(0), directions.shape(1)});
         float* out = out_;
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         const int64_t n_features = static_cast<int64_t>(x.shape(1));
         parallel_blocks(rows_in(x), 256, threads, [&](int64_t lo, int64_t hi) {
           project_block(x.data() + lo * n_features, hi - lo, n_features, directions.data(),

@@ -3,9 +3,9 @@
 #include <stdexcept>
 
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "core/lvm_model.hpp"
 #include "core/lvm_place.hpp"
-#include "rows.hpp"
 
 namespace winkel {
 
@@ -16,22 +16,14 @@ std::vector<T> copied(const Vec<const T>& v) {
   return {v.data(), v.data() + v.size()};
 }
 
-// Row starts that begin at 0, never fall and end at `end`.
-void require_starts(const Vec<const int64_t>& from, int64_t end) {
-  const int64_t last = rows_in(from) - 1;
-  require(last >= 0 && from.data()[0] == 0 && from.data()[last] == end, "row starts do not fit");
-  for (int64_t i = 0; i < last; ++i)
-    require(from.data()[i] <= from.data()[i + 1], "row starts must not fall");
-}
-
-void require_below(const Vec<const int32_t>& indices, int64_t n) {
-  for (size_t k = 0; k < indices.size(); ++k)
-    require(indices.data()[k] >= 0 && indices.data()[k] < n, "index out of range");
+// Row starts of as many rows as there are starts less one, whose entries name one of `end`.
+void require_lists(const Vec<const int64_t>& from, const Vec<const int32_t>& indices, int64_t end) {
+  require_compressed(from, indices, rows_in(from) - 1, end);
 }
 
 void require_permutation(const Vec<const int32_t>& order, int64_t n) {
   require(rows_in(order) == n, "one place a point");
-  require_below(order, n);
+  require_range(order.data(), order.size(), 0, n, "place out of range");
   std::vector<char> seen(static_cast<size_t>(n), 0);
   for (size_t k = 0; k < order.size(); ++k) seen[static_cast<size_t>(order.data()[k])] = 1;
   for (char here : seen) require(here == 1, "every point must have a place");
@@ -42,8 +34,7 @@ lvm::Family family_of(int64_t n, const Vec<const int32_t>& items, const Vec<cons
                       const Vec<const double>& mass, const Vec<const int64_t>& except_from,
                       const Vec<const int32_t>& except, const Vec<const uint8_t>& ways) {
   const int64_t count = rows_in(items);
-  require_below(items, n);
-  require_starts(bounds, count);
+  require_lists(bounds, items, n);
   require(rows_in(reach) == count && rows_in(slack) == count && rows_in(mass) == count,
           "one reach, slack and mass an entry");
   std::vector<char> seen(static_cast<size_t>(n), 0);
@@ -54,8 +45,7 @@ lvm::Family family_of(int64_t n, const Vec<const int32_t>& items, const Vec<cons
   }
   if (rows_in(except_from) > 0) {
     require(rows_in(except_from) == count + 1 && rows_in(except) == rows_in(ways), "exceptions do not fit");
-    require_starts(except_from, rows_in(except));
-    require_below(except, count);
+    require_lists(except_from, except, count);
   }
   return {copied(items), copied(bounds),      copied(reach),  copied(slack),
           copied(mass),  copied(except_from), copied(except), copied(ways)};
@@ -70,11 +60,10 @@ void bind_model(nb::module_& m, const char* name) {
           "__init__",
           [](Model* self, Vec<const int32_t> order, Vec<const int64_t> indptr, Vec<const int32_t> indices,
              Vec<const double> weights, Vec<const double> squares) {
-            require_starts(indptr, rows_in(indices));
             const int64_t n = rows_in(indptr) - 1;
             require_index_range(n);
+            require_lists(indptr, indices, n);
             require_permutation(order, n);
-            require_below(indices, n);
             require(rows_in(weights) == rows_in(indices) && rows_in(squares) == rows_in(indices),
                     "one weight and one squared scale an entry");
             new (self) Model(copied(order), copied(indptr), copied(indices), weights.data(), squares.data());
@@ -107,7 +96,7 @@ void bind_model(nb::module_& m, const char* name) {
             double* out = out_;
             double value = 0.0;
             {
-              nb::gil_scoped_release release;
+              const Unlocked unlocked;
               value =
                   self.gradient(Y.data(), variance.data(), static_cast<int64_t>(Y.shape(1)), threads, out);
             }
@@ -121,7 +110,7 @@ void bind_model(nb::module_& m, const char* name) {
             require(rows_in(Y) == self.n() && rows_in(variance) == self.n(), "one row and variance a point");
             auto [array, out_] = new_array<Out1<double>, double>({Y.shape(0)});
             double* out = out_;
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             self.variance_slopes(Y.data(), variance.data(), static_cast<int64_t>(Y.shape(1)), threads, out);
             return array;
           },
@@ -137,7 +126,7 @@ void bind_model(nb::module_& m, const char* name) {
             double* out = out_;
             int made = 0;
             {
-              nb::gil_scoped_release release;
+              const Unlocked unlocked;
               made = self.step(variance.data(), gradient.data(), static_cast<int64_t>(gradient.shape(1)), tol,
                                max_iter, threads, out);
             }
@@ -162,18 +151,15 @@ void bind_lvm(nb::module_& m) {
          double tol, int threads) {
         const int64_t n = rows_in(Y), count = rows_in(start);
         const std::vector<double> zeros(items.size(), 0.0), ones(items.size(), 1.0);
-        require_below(items, n);
-        require_starts(bounds, rows_in(items));
+        require_lists(bounds, items, n);
         require(rows_in(reach) == rows_in(items) && rows_in(variance) == n && Y.shape(1) == start.shape(1),
                 "fitted arrays do not fit");
         require(rows_in(from) == count + 1 && rows_in(except_from) == count + 1 && rows_in(block) == count &&
                     rows_in(own_reach) == count && rows_in(start_variance) == count,
                 "new arrays do not fit");
-        require_starts(from, rows_in(similar));
-        require_starts(except_from, rows_in(except));
-        require_below(similar, n);
-        require_below(except, rows_in(items));
-        require_below(block, rows_in(bounds) - 1);
+        require_lists(from, similar, n);
+        require_lists(except_from, except, rows_in(items));
+        require_range(block.data(), block.size(), 0, rows_in(bounds) - 1, "no such block");
         require(rows_in(weights) == rows_in(similar) && rows_in(squares) == rows_in(similar) &&
                     rows_in(ways) == rows_in(except),
                 "lists do not fit");
@@ -189,7 +175,7 @@ void bind_lvm(nb::module_& m) {
                                     squares.data(),     block.data(),   own_reach.data(),
                                     except_from.data(), except.data(),  ways.data()};
         {
-          nb::gil_scoped_release release;
+          const Unlocked unlocked;
           lvm::place_new(fitted, points, count, max_iter, tol, threads, out, width);
         }
         return std::make_pair(placed, spread);

@@ -15,7 +15,7 @@ Out1<T> metric_distances(Mat<const T> x, Mat<const int32_t> pairs, int kind, int
     if (pairs.data()[e] < 0 || pairs.data()[e] >= n) throw std::invalid_argument("pair out of range");
   auto [array, out_] = new_array<Out1<T>, T>({pairs.shape(0)});
   T* out = out_;
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   parallel_blocks(p, 256, threads, [&](int64_t lo, int64_t hi) {
     for (int64_t e = lo; e < hi; ++e) {
       const T *a = x.data() + pairs.data()[2 * e] * m, *b = x.data() + pairs.data()[2 * e + 1] * m;

@@ -1,6 +1,18 @@
 #include "bindings.hpp"
 
+namespace {
+
+// Asked by the thread that waits for a kernel: a Python exception of a signal's handler, such as
+// KeyboardInterrupt, ends the kernel. In threads other than Python's main one no signal is ever pending.
+void look_for_signals() {
+  const nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+}  // namespace
+
 NB_MODULE(_core, m) {
+  winkel::pool::hook().store(look_for_signals);
   m.doc() = "The compiled core of winkel: kernels that know no Python objects but arrays.";
   winkel::bind_tabulated(m);
   winkel::bind_knn(m);

@@ -50,7 +50,7 @@ void bind_plan(nb::module_& m, const char* name) {
             const DistortionLoop<T> loop =
                 distortion == "factors" ? nullptr : distortion_loop<T>(distortion, params);
             if (loop == nullptr && distortion != "factors") throw std::invalid_argument("unknown distortion");
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             self.add(loop, params, edges.data(), static_cast<int64_t>(count),
                      weights ? weights->data() : nullptr, common_weight,
                      deviations ? deviations->data() : nullptr);
@@ -69,7 +69,7 @@ void bind_plan(nb::module_& m, const char* name) {
             if (self.pairs_with_factors() > (factors ? static_cast<int64_t>(factors->shape(0)) : 0)) {
               throw std::invalid_argument("factors must have one entry a pair");
             }
-            nb::gil_scoped_release release;
+            const Unlocked unlocked;
             return self.evaluate(Y.data(), static_cast<T>(scale), factors ? factors->data() : nullptr,
                                  threads, gradient.data());
           },
@@ -81,7 +81,7 @@ template <class T>
 Out1<T> distances(Mat<const int32_t> edges, Mat<const T> Y, int threads) {
   check_edges(edges, static_cast<int64_t>(Y.shape(0)));
   auto [array, out] = new_array<Out1<T>, T>({edges.shape(0)});
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   pair_distances(edges.data(), static_cast<int64_t>(edges.shape(0)), Y.data(),
                  static_cast<int64_t>(Y.shape(1)), threads, out);
   return array;

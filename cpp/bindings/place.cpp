@@ -82,7 +82,7 @@ void bind_place(nb::module_& m) {
         const Placement placement{Y.data(),     static_cast<int64_t>(Y.shape(1)),
                                   parts.data(), static_cast<int>(parts.size()),
                                   max_iter,     tol};
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         place_rows(placement, static_cast<int64_t>(start.shape(0)), out, threads);
         return array;
       },

@@ -1,6 +1,6 @@
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "core/matching.hpp"
-#include "rows.hpp"
 
 namespace winkel {
 
@@ -16,7 +16,7 @@ Pairs similar_pairs(Mat<const float> x, float limit, int64_t first, int64_t max_
   require_index_range(n);
   SimilarityJoin join(x.data(), n, static_cast<int>(x.shape(1)), limit, first, max_pairs);
   {
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     join.run(threads);
   }
   const size_t pairs = join.complete() ? static_cast<size_t>(join.count()) : 0;
@@ -40,7 +40,7 @@ std::tuple<Out1<int64_t>, Out1<int32_t>, Out1<float>> rows_of_pairs(Vec<const in
   auto [indptr, ptr] = new_array<Out1<int64_t>, int64_t>({static_cast<size_t>(n) + 1});
   auto [indices, idx] = new_array<Out1<int32_t>, int32_t>({entries});
   auto [values, val] = new_array<Out1<float>, float>({entries});
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   similarity_rows(i.data(), j.data(), cosine.data(), pairs, norm.data(), n, tau, ptr, idx, val);
   return {indptr, indices, values};
 }
@@ -71,7 +71,7 @@ struct SimilarMatrix {
       for (int64_t e = indptr.data()[i] + 1; e < indptr.data()[i + 1]; ++e)
         require(indices.data()[e - 1] < indices.data()[e], "columns must ascend in every row");
     }
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     return {indptr.data(), indices.data(), values.data(), n};
   }
 
@@ -84,7 +84,7 @@ struct SimilarMatrix {
     auto [totals, pt] = new_array<Out1<double>, double>({5});
     MatchingSums sums;
     {
-      nb::gil_scoped_release release;
+      const Unlocked unlocked;
       sums = blocks.residual_product(low, block, threads, out);
     }
     const double each[] = {sums.beyond, sums.beyond_square, sums.own, sums.own_square, sums.gap};
@@ -97,7 +97,7 @@ struct SimilarMatrix {
             "v must have a row for each row of the matrix, and a multiple of 8 columns");
     require(threads >= 1, "threads must be at least 1");
     auto [array, out] = new_array<Out2<double>, double>({v.shape(0), v.shape(1)});
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     blocks.support_product({v.data(), static_cast<int64_t>(v.shape(1))}, threads, out);
     return array;
   }

@@ -1,7 +1,7 @@
 #include "core/ranks.hpp"
 
 #include "bindings.hpp"
-#include "rows.hpp"
+#include "checks.hpp"
 
 namespace winkel {
 
@@ -43,7 +43,7 @@ void distance_rows(const Rows& self, Matrix32 q, Vector32 norm, Origins origins,
   require(rows_in(out) == rows_in(q) && static_cast<int64_t>(out.shape(1)) == rows.size(),
           "out must have one row a query and one column a point");
   const Points queries = points_in(q, norm, static_cast<int>(rows.metric()));
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   rows.fill(queries, origins.data(), out.data(), threads);
 }
 
@@ -54,7 +54,7 @@ void ranks_of_rows(Mat<const T> d, Origins origins, Mat<int32_t> out, int thread
   require_index_range(n);
   require(rows_in(out) == rows_in(d) && static_cast<int64_t>(out.shape(1)) == n,
           "out must have the shape of d");
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   rank_rows(d.data(), rows_in(d), n, origins.data(), out.data(), threads);
 }
 
@@ -78,7 +78,7 @@ std::pair<Out1<double>, Out1<int64_t>> corank_of(Mat<const int32_t> first, Mat<c
   auto [sums, sum] = new_array<Out1<double>, double>({first.shape(0)});
   auto [counts, count] = new_array<Out1<int64_t>, int64_t>({first.shape(1) + 1});
   {
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     corank(first.data(), second.data(), b, n, weights.data(), sum, count, threads);
   }
   return {sums, counts};
@@ -90,7 +90,7 @@ Out2<double> moments_of(Matrix32 x, Matrix32 y, bool root_x, bool root_y, int th
   auto [array, out_] = new_array<Out2<double>, double>({x.shape(0), 3});
   double* out = out_;
   const int64_t n = static_cast<int64_t>(x.shape(1));
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   parallel_blocks(rows_in(x), 1, threads, [&](int64_t i, int64_t) {
     distance_moments(x.data() + i * n, y.data() + i * n, n, root_x, root_y, out + 3 * i);
   });
@@ -98,8 +98,9 @@ Out2<double> moments_of(Matrix32 x, Matrix32 y, bool root_x, bool root_y, int th
 }
 
 template <class T>
-Judge<T> judge_of(const Matrix32& d, const Mat<const T>& q, const Mat<const T>& x, const Origins& origins,
-                  int kind, const Vec<const double>& offset, double slope, int threads) {
+TrueDistances<T> true_distances_of(const Matrix32& d, const Mat<const T>& q, const Mat<const T>& x,
+                                   const Origins& origins, int kind, const Vec<const double>& offset,
+                                   double slope, int threads) {
   const int64_t n = rows_in(x), b = rows_in(q);
   require(rows_in(d) == b && static_cast<int64_t>(d.shape(1)) == n && rows_in(offset) == b,
           "distances, rows and points do not fit");
@@ -122,16 +123,16 @@ template <class T>
 Out2<int64_t> exact_ranks_of(Matrix32 d, Mat<const T> q, Mat<const T> x, Origins origins,
                              Mat<const int32_t> targets, int kind, Vec<const double> offset, double slope,
                              int threads) {
-  const Judge<T> judge = judge_of<T>(d, q, x, origins, kind, offset, slope, threads);
+  const TrueDistances<T> truth = true_distances_of<T>(d, q, x, origins, kind, offset, slope, threads);
   require(rows_in(targets) == rows_in(q), "targets must have one row a query");
   for (size_t k = 0; k < targets.size(); ++k)
-    require(targets.data()[k] >= -1 && targets.data()[k] < judge.n, "target out of range");
+    require(targets.data()[k] >= -1 && targets.data()[k] < truth.n, "target out of range");
   auto [array, out_] = new_array<Out2<int64_t>, int64_t>({targets.shape(0), targets.shape(1)});
   int64_t* out = out_;
   const int64_t t = static_cast<int64_t>(targets.shape(1));
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   parallel_blocks(rows_in(q), 1, threads, [&](int64_t i, int64_t) {
-    exact_ranks(judge, i, d.data() + i * judge.n, targets.data() + i * t, t, out + i * t);
+    exact_ranks(truth, i, d.data() + i * truth.n, targets.data() + i * t, t, out + i * t);
   });
   return array;
 }
@@ -140,18 +141,18 @@ template <class T>
 std::pair<Out2<int32_t>, Out2<double>> exact_nearest_of(Matrix32 d, Mat<const T> q, Mat<const T> x,
                                                         Origins origins, int kind, int k,
                                                         Vec<const double> offset, double slope, int threads) {
-  const Judge<T> judge = judge_of<T>(d, q, x, origins, kind, offset, slope, threads);
+  const TrueDistances<T> truth = true_distances_of<T>(d, q, x, origins, kind, offset, slope, threads);
   for (int64_t i = 0; i < rows_in(q); ++i)
-    require(k >= 1 && k <= judge.n - (origins.data()[i] >= 0), "k must lie between 1 and the other points");
+    require(k >= 1 && k <= truth.n - (origins.data()[i] >= 0), "k must lie between 1 and the other points");
   auto [index, idx_] = new_array<Out2<int32_t>, int32_t>({q.shape(0), static_cast<size_t>(k)});
   auto [distance, far_] = new_array<Out2<double>, double>({q.shape(0), static_cast<size_t>(k)});
   int32_t* idx = idx_;
   double* far = far_;
   {
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     std::vector<NearSet> sets(static_cast<size_t>(threads));
     parallel_blocks(rows_in(q), 1, threads, [&](int64_t i, int64_t) {
-      sets[static_cast<size_t>(thread_id())].nearest(judge, i, d.data() + i * judge.n, k, idx + i * k,
+      sets[static_cast<size_t>(thread_id())].nearest(truth, i, d.data() + i * truth.n, k, idx + i * k,
                                                      far + i * k);
     });
   }

@@ -10,7 +10,7 @@ namespace {
 template <class T, class Draw>
 Out1<T> draws(uint64_t start, size_t n, const Draw& draw) {
   auto [array, out] = new_array<Out1<T>, T>({n});
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   for (size_t i = 0; i < n; ++i) out[i] = draw(start + i);
   return array;
 }

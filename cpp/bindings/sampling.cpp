@@ -12,7 +12,7 @@ void bind_sampling(nb::module_& m) {
           throw std::invalid_argument("at most half of the free pairs can be sampled");
         std::vector<int64_t> keys;
         {
-          nb::gil_scoped_release release;
+          const Unlocked unlocked;
           keys = sample_pairs(n, count, seed, barred.data(), n_barred, threads);
         }
         auto [array, out] = new_array<Out2<int32_t>, int32_t>({keys.size(), 2});

@@ -3,22 +3,11 @@
 #include <stdexcept>
 
 #include "bindings.hpp"
+#include "checks.hpp"
 
 namespace winkel {
 
 namespace {
-
-// Throws unless the entries of compressed rows stay within `rows` and `columns`.
-void check_compressed(Vec<const int64_t> indptr, Vec<const int32_t> indices, Vec<const double> values,
-                      size_t rows, size_t columns) {
-  const auto entries = static_cast<int64_t>(indices.shape(0));
-  bool good = indptr.shape(0) == rows + 1 && values.shape(0) == indices.shape(0);
-  good = good && indptr.data()[0] == 0 && indptr.data()[rows] == entries;
-  for (size_t i = 0; good && i < rows; ++i) good = indptr.data()[i] <= indptr.data()[i + 1];
-  for (int64_t e = 0; good && e < entries; ++e)
-    good = indices.data()[e] >= 0 && static_cast<size_t>(indices.data()[e]) < columns;
-  if (!good) throw std::invalid_argument("compressed rows do not fit their shape");
-}
 
 // Codes as compressed rows, then objective, gap and rounds of each row.
 using CodedRows =
@@ -34,7 +23,8 @@ CodedRows code(Mat<const T> rows, Vec<const double> center, Mat<const double> at
   }
   simplex::Start start{nullptr, nullptr, nullptr};
   if (start_indptr.shape(0) > 0) {
-    check_compressed(start_indptr, start_indices, start_values, n, m);
+    require_compressed(start_indptr, start_indices, static_cast<int64_t>(n), static_cast<int64_t>(m));
+    require(start_values.shape(0) == start_indices.shape(0), "there must be one value an entry");
     start = {start_indptr.data(), start_indices.data(), start_values.data()};
   }
   const simplex::Settings settings{static_cast<simplex::Method>(method), locality, tolerance, max_rounds};
@@ -44,7 +34,7 @@ CodedRows code(Mat<const T> rows, Vec<const double> center, Mat<const double> at
   std::vector<simplex::BlockCodes> blocks;
   size_t entries = 0;
   {
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     blocks = code_rows(rows.data(), static_cast<int64_t>(n), static_cast<int64_t>(d), center.data(),
                        atoms.data(), {gram.data(), static_cast<int64_t>(m)}, settings, start,
                        {objective_data, gap_data, rounds_data}, threads);
@@ -81,9 +71,10 @@ void bind_simplex_of(nb::module_& m) {
           throw std::invalid_argument("indptr and center must fit the rows");
         }
         const size_t count = indptr.shape(0) - 1;
-        check_compressed(indptr, indices, weights, count, rows.shape(0));
+        require_compressed(indptr, indices, static_cast<int64_t>(count), rows_in(rows));
+        require(weights.shape(0) == indices.shape(0), "there must be one weight an entry");
         auto [array, out] = new_array<Out2<double>, double>({count, rows.shape(1)});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         weighted_row_sums(indptr.data(), indices.data(), weights.data(), static_cast<int64_t>(count),
                           rows.data(), center.data(), static_cast<int64_t>(rows.shape(1)), threads, out);
         return array;
@@ -103,7 +94,7 @@ void bind_simplex(nb::module_& m) {
         const auto n = static_cast<int64_t>(points.shape(0)), k = static_cast<int64_t>(points.shape(1));
         if (k == 0) throw std::invalid_argument("points must have at least one coordinate");
         auto [array, out] = new_array<Out2<double>, double>({points.shape(0), points.shape(1)});
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         std::copy(points.data(), points.data() + n * k, out);
         parallel_blocks(n, 256, threads, [&, target = out](int64_t lo, int64_t hi) {
           std::vector<double> sorted;

@@ -1,6 +1,7 @@
 #include "core/sparse_query.hpp"
 
 #include "bindings.hpp"
+#include "checks.hpp"
 
 namespace winkel {
 
@@ -11,16 +12,9 @@ template <class T>
 using Csr = std::tuple<Vec<const int64_t>, Vec<const int32_t>, Vec<const T>>;
 
 template <class T>
-SparseRows<T> rows_of(const Csr<T>& given, int64_t n_features) {
-  const auto& [indptr, indices, values] = given;
-  const int64_t n = static_cast<int64_t>(indptr.shape(0)) - 1, nnz = static_cast<int64_t>(indices.shape(0));
-  if (n < 0 || n >= (int64_t{1} << 31) || values.shape(0) != indices.shape(0) || indptr.data()[0] != 0 ||
-      indptr.data()[n] != nnz || !std::is_sorted(indptr.data(), indptr.data() + n + 1))
-    throw std::invalid_argument("not a CSR matrix");
-  for (int64_t k = 0; k < nnz; ++k)
-    if (indices.data()[k] < 0 || indices.data()[k] >= n_features)
-      throw std::invalid_argument("column out of range");
-  return {indptr.data(), indices.data(), values.data(), n, n_features};
+SparseRows<T> rows_of(const Csr<T>& matrix, int64_t n_features) {
+  const auto& [indptr, indices, values] = matrix;
+  return sparse_rows<T>(indptr, indices, values, n_features);
 }
 
 template <class T>
@@ -36,7 +30,7 @@ std::pair<Out2<int32_t>, Out2<T>> query(Csr<T> q_csr, Csr<T> x_csr, int64_t n_fe
   auto [distance, distance_] = new_array<Out2<T>, T>({rows, columns});
   int32_t* to_index = index_;
   T* to_distance = distance_;
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   SparseQuery<T>(measure, q, x, k).run(to_index, to_distance, threads);
   return {index, distance};
 }

@@ -37,7 +37,7 @@ Out2<T> spread_charges(Mat<const T> Y, std::optional<Vec<const T>> charges, doub
   if (charges && charges->shape(0) != Y.shape(0))
     throw std::invalid_argument("charges must have one entry a point");
   auto [out, held] = new_array<Out2<T>, T>({rows, cols});
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   spread<T>(grid, Y.data(), charges ? charges->data() : nullptr, static_cast<int64_t>(Y.shape(0)), threads,
             held);
   return out;
@@ -49,7 +49,7 @@ std::pair<Out1<T>, Out2<T>> read_potential(Mat<const T> Y, Mat<const T> held, do
   const SplineGrid grid = checked_grid<T>(Y, x, y, spacing, held.shape(0), held.shape(1));
   auto [values, value] = new_array<Out1<T>, T>({Y.shape(0)});
   auto [gradients, gradient] = new_array<Out2<T>, T>({Y.shape(0), 2});
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   read<T>(grid, Y.data(), static_cast<int64_t>(Y.shape(0)), held.data(), threads, value, gradient);
   return {values, gradients};
 }
@@ -59,7 +59,7 @@ Out2<T> halve_grid(Mat<const T> fine, int threads) {
   const int64_t rows = static_cast<int64_t>(fine.shape(0)), cols = static_cast<int64_t>(fine.shape(1));
   auto [out, coarse] =
       new_array<Out2<T>, T>({static_cast<size_t>(halved(rows)), static_cast<size_t>(halved(cols))});
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   halve<T>(fine.data(), rows, cols, threads, coarse);
   return out;
 }
@@ -70,7 +70,7 @@ void double_grid(Mat<const T> coarse, Mat<T> fine, int threads) {
   if (static_cast<int64_t>(coarse.shape(0)) != halved(rows) ||
       static_cast<int64_t>(coarse.shape(1)) != halved(cols))
     throw std::invalid_argument("coarse must have the shape of the halved grid");
-  nb::gil_scoped_release release;
+  const Unlocked unlocked;
   add_doubled<T>(coarse.data(), rows, cols, threads, fine.data());
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "parallel.hpp"
+#include "simd.hpp"
 
 namespace winkel {
 
@@ -30,16 +31,13 @@ class BoundedLists {
         width_(width),
         keys_(static_cast<size_t>(n) * static_cast<size_t>(width), kEmpty),
         last_(new std::atomic<int64_t>[static_cast<size_t>(n)]),
-        locks_(new std::atomic_flag[static_cast<size_t>(n)]) {
+        locks_(new SpinLock[static_cast<size_t>(n)]) {
     clear();
   }
 
   void clear() {
     std::fill(keys_.begin(), keys_.end(), kEmpty);
-    for (int64_t i = 0; i < n_; ++i) {
-      last_[i].store(kEmpty, std::memory_order_relaxed);
-      locks_[i].clear(std::memory_order_relaxed);
-    }
+    for (int64_t i = 0; i < n_; ++i) last_[i].store(kEmpty, std::memory_order_relaxed);
   }
 
   int width() const { return width_; }
@@ -50,8 +48,7 @@ class BoundedLists {
   // Offers `key`; bits of `ignore` do not tell two keys apart. True if it was taken.
   bool offer(int64_t i, int64_t key, int64_t ignore = 0) {
     if (key >= last(i)) return false;
-    while (locks_[i].test_and_set(std::memory_order_acquire)) {
-    }
+    locks_[i].lock();
     int64_t* r = row(i);
     const int at = count_up_to(r, width_, key);
     const bool repeat = (at > 0 && (r[at - 1] | ignore) == (key | ignore)) ||
@@ -62,7 +59,7 @@ class BoundedLists {
       r[at] = key;
       last_[i].store(r[width_ - 1], std::memory_order_relaxed);
     }
-    locks_[i].clear(std::memory_order_release);
+    locks_[i].unlock();
     return taken;
   }
 
@@ -71,7 +68,7 @@ class BoundedLists {
   int width_;
   std::vector<int64_t> keys_;
   std::unique_ptr<std::atomic<int64_t>[]> last_;
-  std::unique_ptr<std::atomic_flag[]> locks_;
+  std::unique_ptr<SpinLock[]> locks_;
 };
 
 // Neighbour keys order by distance, ties by cyclic index distance (j - i mod n): rows that are all equal then

@@ -7,6 +7,7 @@
 
 #include "distortion.hpp"
 #include "parallel.hpp"
+#include "simd.hpp"
 
 namespace winkel {
 

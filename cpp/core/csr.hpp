@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "parallel.hpp"
 
 namespace winkel {
 

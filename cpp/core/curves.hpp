@@ -9,6 +9,7 @@
 
 #include "distortion.hpp"
 #include "parallel.hpp"
+#include "simd.hpp"
 #include "vecmath.hpp"
 
 namespace winkel::forces {
@@ -123,8 +124,8 @@ template <class F>
 struct Logit {
   template <class T>
   static WINKEL_INLINE Curve<T> at(T s, T first, T second, T floor) {
-    const Curve<T> near = F::neg_log(s, first, second), far = Apart<F>::at(s, first, second, floor);
-    return {near.value - far.value, near.slope - far.slope};
+    const Curve<T> pulled = F::neg_log(s, first, second), pushed = Apart<F>::at(s, first, second, floor);
+    return {pulled.value - pushed.value, pulled.slope - pushed.slope};
   }
 };
 

@@ -12,11 +12,11 @@
 #include <string_view>
 
 #include "parallel.hpp"
+#include "simd.hpp"
 #include "vecmath.hpp"
 
 namespace winkel {
 
-constexpr int64_t kLanes = 16;   // rows worked on side by side
 constexpr int64_t kChunk = 512;  // pairs in one call of a distortion loop, at most
 
 class RadialTable;

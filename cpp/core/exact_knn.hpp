@@ -102,6 +102,7 @@ class ExactSearch {
     const int64_t last_row = cols.first() + cols.size();
     for (int64_t i0 = 0; i0 < last_row; i0 += kTileRows) {
       if (i0 % (8 * kTileRows) == 0) {
+        poll();
         for (int64_t c = 0; c < cols.size(); ++c)
           cols.limit(c) = NeighborKey::distance(lists_.last(cols.first() + c));
       }
@@ -130,6 +131,7 @@ inline void search_queries(const Points& queries, const Points& x, BoundedLists&
   parallel_blocks(queries.n, chunk, threads, [&](int64_t lo, int64_t hi) {
     Hit hits[kTileRows * kTileCols];
     for (int64_t b0 = 0; b0 < x.n; b0 += block) {
+      poll();
       PanelBlock cols(x, b0, std::min(x.n, b0 + block));
       for (int64_t c = 0; c < cols.size(); ++c) cols.limit(c) = -1.0f;
       for (int64_t i0 = lo; i0 < hi; i0 += kTileRows) {

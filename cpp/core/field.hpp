@@ -25,6 +25,7 @@
 #include "chebyshev.hpp"
 #include "parallel.hpp"
 #include "radial.hpp"
+#include "simd.hpp"
 
 namespace winkel {
 

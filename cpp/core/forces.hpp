@@ -9,6 +9,7 @@
 #include "curves.hpp"
 #include "parallel.hpp"
 #include "rng.hpp"
+#include "simd.hpp"
 
 namespace winkel::forces {
 
@@ -92,8 +93,8 @@ WINKEL_CLONES void collect(const T* __restrict apart, const T* __restrict weight
 
 // The scratch of one thread, and what it finds for a row.
 template <class T>
-struct Bench {
-  explicit Bench(int64_t m)
+struct RowForces {
+  explicit RowForces(int64_t m)
       : apart(static_cast<size_t>(m * kBatch)),
         squares(kBatch),
         slopes(kBatch),
@@ -141,18 +142,18 @@ double listed_forces(Trace<T> trace, const CurveParams& params, const T* Y, int6
   const std::vector<T> x = by_coordinate(Y, n, m);
   const Points<T> points{x.data(), n, m};
   return parallel_sum(n, 256, threads, [&](int64_t lo, int64_t hi) {
-    Bench<T> bench(m);
+    RowForces<T> row(m);
     double total = 0.0;
     for (int64_t i = lo; i < hi; ++i) {
-      bench.clear();
+      row.clear();
       for (int64_t e = pairs.indptr[i]; e < pairs.indptr[i + 1]; e += kBatch) {
         const int64_t count = std::min(kBatch, pairs.indptr[i + 1] - e);
-        measure_listed(&points, i, pairs.indices + e, count, bench.apart.data(), bench.squares.data());
-        std::copy_n(pairs.weights + e, count, bench.weights.data());
-        bench.add(trace, params, count, m, with_value);
+        measure_listed(&points, i, pairs.indices + e, count, row.apart.data(), row.squares.data());
+        std::copy_n(pairs.weights + e, count, row.weights.data());
+        row.add(trace, params, count, m, with_value);
       }
-      for (int64_t k = 0; k < m; ++k) forces[i * m + k] = static_cast<T>(bench.force[static_cast<size_t>(k)]);
-      total += bench.potential;
+      for (int64_t k = 0; k < m; ++k) forces[i * m + k] = static_cast<T>(row.force[static_cast<size_t>(k)]);
+      total += row.potential;
     }
     return total;
   });
@@ -166,22 +167,22 @@ void all_forces(Trace<T> trace, const CurveParams& params, const T* Y, const T* 
   const std::vector<T> x = by_coordinate(Y, n, m);
   const Points<T> points{x.data(), n, m};
   parallel_blocks(n_rows, 16, threads, [&](int64_t lo, int64_t hi) {
-    Bench<T> bench(m);
+    RowForces<T> row(m);
     for (int64_t r = lo; r < hi; ++r) {
       const int64_t i = rows == nullptr ? r : rows[r];
-      bench.clear();
+      row.clear();
       for (int64_t first = 0; first < n; first += kBatch) {
         const int64_t count = std::min(kBatch, n - first);
-        measure_run(&points, i, first, count, bench.apart.data(), bench.squares.data());
-        std::copy_n(charges + first, count, bench.weights.data());
+        measure_run(&points, i, first, count, row.apart.data(), row.squares.data());
+        std::copy_n(charges + first, count, row.weights.data());
         if (i >= first && i < first + count) {
-          bench.weights[static_cast<size_t>(i - first)] = T(0);
-          bench.squares[static_cast<size_t>(i - first)] = T(1);
+          row.weights[static_cast<size_t>(i - first)] = T(0);
+          row.squares[static_cast<size_t>(i - first)] = T(1);
         }
-        bench.add(trace, params, count, m, true);
+        row.add(trace, params, count, m, true);
       }
-      potentials[r] = static_cast<T>(bench.potential);
-      for (int64_t k = 0; k < m; ++k) forces[r * m + k] = static_cast<T>(bench.force[static_cast<size_t>(k)]);
+      potentials[r] = static_cast<T>(row.potential);
+      for (int64_t k = 0; k < m; ++k) forces[r * m + k] = static_cast<T>(row.force[static_cast<size_t>(k)]);
     }
   });
 }
@@ -195,10 +196,10 @@ void sampled_forces(Trace<T> trace, const CurveParams& params, const T* Y, const
   const Points<T> points{x.data(), n, m};
   const T share = static_cast<T>(static_cast<double>(n - 1) / static_cast<double>(draws));
   parallel_blocks(n, 256, threads, [&](int64_t lo, int64_t hi) {
-    Bench<T> bench(m);
+    RowForces<T> row(m);
     for (int64_t i = lo; i < hi; ++i) {
       const uint64_t own = mix64(seed ^ mix64(round * static_cast<uint64_t>(n) + static_cast<uint64_t>(i)));
-      bench.clear();
+      row.clear();
       for (int64_t first = 0; first < draws; first += kBatch) {
         const int64_t count = std::min(kBatch, draws - first);
         for (int64_t e = 0; e < count; ++e) {
@@ -206,14 +207,14 @@ void sampled_forces(Trace<T> trace, const CurveParams& params, const T* Y, const
           const uint64_t bits = mix64(own + static_cast<uint64_t>(first + e) * 0x9E3779B97F4A7C15ull) >> 32;
           const int64_t other = static_cast<int64_t>((bits * static_cast<uint64_t>(n - 1)) >> 32);
           const int64_t j = other + (other >= i ? 1 : 0);
-          bench.listed[static_cast<size_t>(e)] = static_cast<int32_t>(j);
-          bench.weights[static_cast<size_t>(e)] = share * charges[j];
+          row.listed[static_cast<size_t>(e)] = static_cast<int32_t>(j);
+          row.weights[static_cast<size_t>(e)] = share * charges[j];
         }
-        measure_listed(&points, i, bench.listed.data(), count, bench.apart.data(), bench.squares.data());
-        bench.add(trace, params, count, m, true);
+        measure_listed(&points, i, row.listed.data(), count, row.apart.data(), row.squares.data());
+        row.add(trace, params, count, m, true);
       }
-      potentials[i] = static_cast<T>(bench.potential);
-      for (int64_t k = 0; k < m; ++k) forces[i * m + k] = static_cast<T>(bench.force[static_cast<size_t>(k)]);
+      potentials[i] = static_cast<T>(row.potential);
+      for (int64_t k = 0; k < m; ++k) forces[i * m + k] = static_cast<T>(row.force[static_cast<size_t>(k)]);
     }
   });
 }

@@ -1,6 +1,7 @@
 // Sets that grow together: connected components and spanning forests.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <vector>

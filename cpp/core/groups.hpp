@@ -2,6 +2,7 @@
 // most strongly.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

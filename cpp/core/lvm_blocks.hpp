@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lvm_tiles.hpp"
+#include "simd.hpp"
 
 namespace winkel::lvm {
 

@@ -12,6 +12,7 @@
 #include "lvm_similar.hpp"
 #include "parallel.hpp"
 #include "pcg.hpp"
+#include "simd.hpp"
 
 namespace winkel::lvm {
 
@@ -160,10 +161,10 @@ class Model {
     double total = 0.0;
     for (double v : values) total += v;
     // Batches of one family share no point.
-    for (const auto& some : batches_) {
-      const int64_t count = static_cast<int64_t>(some.size());
+    for (const auto& batches : batches_) {
+      const int64_t count = static_cast<int64_t>(batches.size());
       total += parallel_sum(count, 1, threads, [&](int64_t k, int64_t) {
-        return run(some[at(k)], kernels, Y, variance, d, means, work[at(thread_id())], out);
+        return run(batches[at(k)], kernels, Y, variance, d, means, work[at(thread_id())], out);
       });
     }
     return total;

@@ -144,7 +144,10 @@ inline void place_new(const Fitted& fitted, const NewPoints& points, int64_t cou
                       int threads, double* Y, double* variance) {
   parallel_blocks(count, 16, threads, [&](int64_t lo, int64_t hi) {
     Placer placer(fitted, points, max_iter, tol);
-    for (int64_t k = lo; k < hi; ++k) placer.place(k, Y + k * fitted.d, variance + k);
+    for (int64_t k = lo; k < hi; ++k) {
+      poll();
+      placer.place(k, Y + k * fitted.d, variance + k);
+    }
   });
 }
 

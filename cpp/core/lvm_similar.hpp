@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "lvm_tiles.hpp"
+#include "simd.hpp"
 
 namespace winkel::lvm {
 
@@ -43,10 +44,12 @@ WINKEL_CLONES void entry_squares(const SimilarRows<T>* rows, T* __restrict out) 
         *out++ = static_cast<T>(x * x + y * y);
         continue;
       }
-      double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-      for (int64_t c = 0; c < d; ++c) sum += (own[c] - other[c]) * (own[c] - other[c]);
-      *out++ = static_cast<T>(sum);
+      double lanes[4] = {};
+      int64_t c = 0;
+      for (; c + 4 <= d; c += 4)
+        for (int l = 0; l < 4; ++l) lanes[l] += (own[c + l] - other[c + l]) * (own[c + l] - other[c + l]);
+      for (int l = 0; c < d; ++c, ++l) lanes[l] += (own[c] - other[c]) * (own[c] - other[c]);
+      *out++ = static_cast<T>((lanes[0] + lanes[2]) + (lanes[1] + lanes[3]));
     }
   }
 }

@@ -14,11 +14,11 @@
 #include <cstdint>
 
 #include "parallel.hpp"
+#include "simd.hpp"
 #include "vecmath.hpp"
 
 namespace winkel::lvm {
 
-constexpr int64_t kLanes = 16;
 constexpr int64_t kTile = 256;  // points in a tile, a multiple of kLanes
 
 // Points of one tile, coordinate by coordinate; places past `count` have no mass.
@@ -145,6 +145,14 @@ WINKEL_INLINE Action<T> act_planar(T delta, T sigma, T r2) {
   return {strength, strength * (scaled - T(2)), value};
 }
 
+// Sums run in kLanes lanes whatever the width of the hardware, and end in a fixed order.
+template <class T>
+WINKEL_INLINE T fold_lanes(T* lanes) {
+  for (int64_t half = kLanes / 2; half > 0; half /= 2)
+    for (int64_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+  return lanes[0];
+}
+
 // What a pair does, both directions with their weights together.
 template <class T, Power How, bool Means, bool Value>
 WINKEL_INLINE T act_both(T r2, T sigma, T forth_scale, T back_scale, T forth, T back, const Dimension<T>& d,
@@ -177,27 +185,29 @@ WINKEL_INLINE T planar_row(const TilePoints<T>* rows, const TilePoints<T>* colum
   const T own_x = rows->y[i], own_y = rows->y[kTile + i], own_variance = rows->variance[i];
   const T own_reach = rows->reach[i], own_slack = rows->slack[i], own_mass = rows->mass[i];
   const Dimension<T> dimension(2);
-  T first = T(0), second = T(0), value = T(0);
-#pragma omp simd reduction(+ : first, second, value)
-  for (int64_t j = lo; j < hi; ++j) {
-    const T dx = own_x - x[j], dy = own_y - y[j], sigma = own_variance + variance[j];
-    const T r2 = dx * dx + dy * dy;
-    const T strength =
-        act_both<T, Power::planar, Means, Value>(r2, sigma, own_reach + slack[j], own_slack + reach[j],
-                                                 own_mass * forth[j], own_mass * back[j], dimension, value);
-    if constexpr (Means) {
-      first += strength * dx;
-      second += strength * dy;
-      column_sums[j] -= strength * dx;
-      column_sums[kTile + j] -= strength * dy;
-    } else {
-      first += strength;
-      column_sums[j] += strength;
+  T first[kLanes] = {}, second[kLanes] = {}, value[kLanes] = {};
+  for (int64_t j0 = lo; j0 < hi; j0 += kLanes) {
+    for (int64_t l = 0; l < kLanes; ++l) {
+      const int64_t j = j0 + l;
+      const T dx = own_x - x[j], dy = own_y - y[j], sigma = own_variance + variance[j];
+      const T r2 = dx * dx + dy * dy;
+      const T strength = act_both<T, Power::planar, Means, Value>(r2, sigma, own_reach + slack[j],
+                                                                  own_slack + reach[j], own_mass * forth[j],
+                                                                  own_mass * back[j], dimension, value[l]);
+      if constexpr (Means) {
+        first[l] += strength * dx;
+        second[l] += strength * dy;
+        column_sums[j] -= strength * dx;
+        column_sums[kTile + j] -= strength * dy;
+      } else {
+        first[l] += strength;
+        column_sums[j] += strength;
+      }
     }
   }
-  row_sums[i] += first;
-  if constexpr (Means) row_sums[kTile + i] += second;
-  return value;
+  row_sums[i] += fold_lanes(first);
+  if constexpr (Means) row_sums[kTile + i] += fold_lanes(second);
+  return fold_lanes(value);
 }
 
 // The same in any number of dimensions, step by step over the columns.
@@ -228,26 +238,31 @@ WINKEL_INLINE T general_row(const TilePoints<T>* rows, const TilePoints<T>* colu
       squares[j] += a * a + b * b;
     }
   }
-  T value = T(0);
-#pragma omp simd reduction(+ : value)
-  for (int64_t j = lo; j < hi; ++j)
-    action[j] = act_both<T, How, Means, Value>(squares[j], own_variance + variance[j], own_reach + slack[j],
-                                               own_slack + reach[j], own_mass * forth[j], own_mass * back[j],
-                                               dimension, value);
+  T value[kLanes] = {};
+  for (int64_t j0 = lo; j0 < hi; j0 += kLanes) {
+    for (int64_t l = 0; l < kLanes; ++l) {
+      const int64_t j = j0 + l;
+      action[j] = act_both<T, How, Means, Value>(squares[j], own_variance + variance[j], own_reach + slack[j],
+                                                 own_slack + reach[j], own_mass * forth[j],
+                                                 own_mass * back[j], dimension, value[l]);
+    }
+  }
   for (int64_t c = 0; c < (Means ? d : 1); ++c) {
     const T own = rows->y[c * kTile + i];
     const T* __restrict other = columns->y + c * kTile;
     T* __restrict there = column_sums + c * kTile;
-    T sum = T(0);
-#pragma omp simd reduction(+ : sum)
-    for (int64_t j = lo; j < hi; ++j) {
-      const T part = Means ? action[j] * (own - other[j]) : -action[j];
-      sum += part;
-      there[j] -= part;
+    T sum[kLanes] = {};
+    for (int64_t j0 = lo; j0 < hi; j0 += kLanes) {
+      for (int64_t l = 0; l < kLanes; ++l) {
+        const T part = Means ? action[j0 + l] * (own - other[j0 + l]) : -action[j0 + l];
+        sum[l] += part;
+        there[j0 + l] -= part;
+      }
     }
-    row_sums[c * kTile + i] += Means ? sum : -sum;
+    const T whole = fold_lanes(sum);
+    row_sums[c * kTile + i] += Means ? whole : -whole;
   }
-  return value;
+  return fold_lanes(value);
 }
 
 // Adds the pairs of `rows` × `columns` (of rows × later rows when they are the same tile) to the sums of
@@ -308,12 +323,13 @@ WINKEL_CLONES double shifted_pairs(const TilePoints<T>* points, int64_t shift, i
     const T* __restrict y = points->y + c * kTile;
     for (int64_t i = 0; i < end; ++i) squares[i] += (y[i] - y[i + shift]) * (y[i] - y[i + shift]);
   }
-  T value = T(0);
-#pragma omp simd reduction(+ : value)
-  for (int64_t i = 0; i < end; ++i) {
-    const int64_t j = i + shift;
-    action[i] = act_both<T, How, Means, Value>(squares[i], variance[i] + variance[j], reach[i] + slack[j],
-                                               slack[i] + reach[j], forth[i], back[i], dimension, value);
+  T value[kLanes] = {};
+  for (int64_t i0 = 0; i0 < end; i0 += kLanes) {
+    for (int64_t l = 0; l < kLanes; ++l) {
+      const int64_t i = i0 + l, j = i + shift;
+      action[i] = act_both<T, How, Means, Value>(squares[i], variance[i] + variance[j], reach[i] + slack[j],
+                                                 slack[i] + reach[j], forth[i], back[i], dimension, value[l]);
+    }
   }
   for (int64_t c = 0; c < (Means ? d : 1); ++c) {
     const T* __restrict y = points->y + c * kTile;
@@ -325,7 +341,7 @@ WINKEL_CLONES double shifted_pairs(const TilePoints<T>* points, int64_t shift, i
       there[i] += Means ? -part : part;
     }
   }
-  return static_cast<double>(value);
+  return static_cast<double>(fold_lanes(value));
 }
 
 // The kernels for d dimensions.

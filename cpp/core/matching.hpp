@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "products.hpp"
+#include "simd.hpp"
 
 namespace winkel {
 
@@ -51,7 +52,7 @@ struct Entry {
 // The pairs of blocks of a round: every block meets every other once in `blocks - 1` rounds (the circle
 // method), and no two pairs of a round share a block, so that each block's sums have one writer at a time and
 // grow in a fixed order. Blocks are numbered below `even`, the next even number.
-inline std::pair<int64_t, int64_t> met(int64_t round, int64_t turn, int64_t even) {
+inline std::pair<int64_t, int64_t> meeting(int64_t round, int64_t turn, int64_t even) {
   const int64_t ring = even - 1;
   if (turn == 0) return {round, ring};
   const int64_t a = (round + turn) % ring, b = (round + ring - turn) % ring;
@@ -71,7 +72,7 @@ MatchingSums over_pairs(int64_t blocks, int threads, const Meet& meet) {
   collect(blocks, 1.0);
   for (int64_t round = 0; round + 1 < even; ++round) {
     parallel_blocks(even / 2, 1, threads, [&](int64_t turn, int64_t) {
-      const auto [a, b] = met(round, turn, even);
+      const auto [a, b] = meeting(round, turn, even);
       parts[static_cast<size_t>(turn)] = {};
       if (b < blocks) meet(a, b, parts[static_cast<size_t>(turn)]);
     });

@@ -21,6 +21,7 @@
 
 #include "distortion.hpp"
 #include "parallel.hpp"
+#include "simd.hpp"
 
 namespace winkel {
 

@@ -6,7 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "parallel.hpp"
+#include "simd.hpp"
 
 namespace winkel {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/parallel.hpp"
-#include "core/rng.hpp"
+#include "parallel.hpp"
+#include "rng.hpp"
 
 namespace winkel {
 
@@ -107,6 +107,7 @@ class PathSearch {
  private:
   void breadth_first(const Roads& roads, double limit) {
     for (size_t at = 0; at < touched_.size(); ++at) {
+      if (at % 4096 == 0) poll();
       const int32_t i = touched_[at];
       const double next = distance_[i] + 1.0;
       if (next > limit) break;
@@ -123,6 +124,7 @@ class PathSearch {
   void dijkstra(const Roads& roads, int32_t source, double limit) {
     heap_.push(source, distance_.data());
     while (!heap_.empty()) {
+      if (reached_.size() % 1024 == 0) poll();
       const int32_t i = heap_.pop(distance_.data());
       reached_.push_back(i);
       for (int32_t e = roads.indptr[i]; e < roads.indptr[i + 1]; ++e) {
@@ -150,6 +152,7 @@ void search_each(const Roads& roads, const int32_t* sources, int64_t m, double l
   parallel_blocks(m, block, threads, [&](int64_t lo, int64_t hi) {
     PathSearch search(roads.n);
     for (int64_t s = lo; s < hi; ++s) {
+      poll();
       search.run(roads, sources[s], limit);
       use(search, s);
     }

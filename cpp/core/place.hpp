@@ -9,6 +9,7 @@
 
 #include "distortion.hpp"
 #include "parallel.hpp"
+#include "simd.hpp"
 
 namespace winkel {
 
@@ -137,7 +138,10 @@ class RowPlacer {
 inline void place_rows(const Placement& p, int64_t n_rows, double* Y, int threads) {
   parallel_blocks(n_rows, 16, threads, [&](int64_t lo, int64_t hi) {
     RowPlacer placer(p);
-    for (int64_t row = lo; row < hi; ++row) placer.place(row, Y + row * p.m);
+    for (int64_t row = lo; row < hi; ++row) {
+      poll();
+      placer.place(row, Y + row * p.m);
+    }
   });
 }
 

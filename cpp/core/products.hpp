@@ -138,6 +138,7 @@ class SimilarityJoin {
     std::vector<SimilarPair>& part = parts_[static_cast<size_t>(b)];
     constexpr int64_t rows = 256;  // between looks at how many there are
     for (int64_t i0 = 0; i0 < hi && complete(); i0 += rows) {
+      poll();
       const size_t before = part.size();
       columns.scan(x_, i0, std::min(hi, i0 + rows), lo, hi,
                    [&](const Hit* hits, int count, int64_t r0, int64_t c0) {

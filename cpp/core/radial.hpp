@@ -12,6 +12,7 @@
 
 #include "distortion.hpp"
 #include "parallel.hpp"
+#include "simd.hpp"
 #include "vecmath.hpp"
 
 namespace winkel {

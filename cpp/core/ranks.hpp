@@ -15,6 +15,7 @@
 #include "parallel.hpp"
 #include "refine.hpp"
 #include "select.hpp"
+#include "simd.hpp"
 
 namespace winkel {
 
@@ -57,6 +58,7 @@ class DistanceRows {
     parallel_blocks(x_.n, block, threads, [&](int64_t lo, int64_t hi) {
       float part[kTileRows * kTileCols];
       for (int64_t i0 = 0; i0 < queries.n; i0 += kTileRows) {
+        poll();
         QueryGroup group(queries, i0);
         Tile& tile = group.tile;
         for (int64_t c0 = lo; c0 < hi; c0 += kTileCols) {
@@ -227,7 +229,7 @@ WINKEL_CLONES inline Band count_band(const float* d, int64_t n, float low, float
 // Rows and points as given, whose true distances decide what search distances cannot: a search distance is
 // off by at most offset[i] + slope * distance.
 template <class T>
-struct Judge {
+struct TrueDistances {
   const T *rows, *points;
   int64_t n, n_features;
   const int64_t* origins;
@@ -258,21 +260,22 @@ struct Judge {
 // Exact ranks of some points, `targets`, among all in row i of distances; 0 for the row itself and for
 // missing targets, which are -1.
 template <class T>
-void exact_ranks(const Judge<T>& judge, int64_t i, const float* d, const int32_t* targets, int64_t n_targets,
-                 int64_t* ranks) {
+void exact_ranks(const TrueDistances<T>& truth, int64_t i, const float* d, const int32_t* targets,
+                 int64_t n_targets, int64_t* ranks) {
   constexpr int64_t slice = 256;
-  const int64_t origin = judge.origins[i];
+  const int64_t origin = truth.origins[i];
   std::vector<float> low(static_cast<size_t>(n_targets)), high(low);
-  std::vector<double> far(static_cast<size_t>(n_targets), -1.0);  // true distances, when needed
+  std::vector<double> apart(static_cast<size_t>(n_targets), -1.0);  // true distances, when needed
   for (int64_t t = 0; t < n_targets; ++t) {
     ranks[t] = targets[t] < 0 || targets[t] == origin ? 0 : 1;
     if (ranks[t] == 0) continue;
-    low[static_cast<size_t>(t)] = judge.low(i, d[targets[t]]);
-    high[static_cast<size_t>(t)] = judge.high(i, d[targets[t]]);
+    low[static_cast<size_t>(t)] = truth.low(i, d[targets[t]]);
+    high[static_cast<size_t>(t)] = truth.high(i, d[targets[t]]);
     ranks[t] -= origin >= 0 && d[origin] < low[static_cast<size_t>(t)];
   }
-  for (int64_t lo = 0; lo < judge.n; lo += slice) {
-    const int64_t hi = std::min(judge.n, lo + slice);
+  for (int64_t lo = 0; lo < truth.n; lo += slice) {
+    poll();
+    const int64_t hi = std::min(truth.n, lo + slice);
     for (int64_t t = 0; t < n_targets; ++t) {
       const int64_t target = targets[t];
       if (target < 0 || target == origin) continue;
@@ -280,12 +283,12 @@ void exact_ranks(const Judge<T>& judge, int64_t i, const float* d, const int32_t
       const Band band = count_band(d + lo, hi - lo, from, to);
       ranks[t] += band.below;
       if (band.within <= (target >= lo && target < hi)) continue;
-      double& reach = far[static_cast<size_t>(t)];
-      if (reach < 0.0) reach = judge.distance(i, target);
+      double& reach = apart[static_cast<size_t>(t)];
+      if (reach < 0.0) reach = truth.distance(i, target);
       for (int64_t j = lo; j < hi; ++j) {
         if (d[j] < from || d[j] > to || j == target || j == origin) continue;
-        const double here = judge.distance(i, j);
-        ranks[t] += here < reach || (here == reach && judge.turn(i, j) < judge.turn(i, target));
+        const double here = truth.distance(i, j);
+        ranks[t] += here < reach || (here == reach && truth.turn(i, j) < truth.turn(i, target));
       }
     }
   }
@@ -302,21 +305,21 @@ class NearSet {
  public:
   // The k nearest points of row i, nearest first.
   template <class T>
-  void nearest(const Judge<T>& judge, int64_t i, const float* d, int64_t k, int32_t* index,
+  void nearest(const TrueDistances<T>& truth, int64_t i, const float* d, int64_t k, int32_t* index,
                double* distance) {
-    const int64_t n = judge.n, origin = judge.origins[i];
+    const int64_t n = truth.n, origin = truth.origins[i];
     const float all = std::numeric_limits<float>::max();
-    float reach = n > 64 * kStride ? judge.high(i, guess(d, n, origin, k)) : all;
+    float reach = n > 64 * kStride ? truth.high(i, guess(d, n, origin, k)) : all;
     collect(d, n, origin, reach);
     if (static_cast<int64_t>(found_.size()) < k) collect(d, n, origin, reach = all);
     values_.clear();
     for (int32_t j : found_) values_.push_back(d[j]);
     // All that may be among the k nearest: no farther than the k-th, as far as rounding allows to say.
-    const float limit = judge.high(i, nth(k - 1));
+    const float limit = truth.high(i, nth(k - 1));
     if (limit > reach) collect(d, n, origin, limit);
     Selection best(origin, n, k);
     for (int32_t j : found_)
-      if (d[j] <= limit) best.add(judge.distance(i, j), j);
+      if (d[j] <= limit) best.add(truth.distance(i, j), j);
     best.write(index, distance);
   }
 

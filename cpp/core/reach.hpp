@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "parallel.hpp"
 
 namespace winkel {
 
@@ -64,6 +64,7 @@ inline void mutual_arcs(const int32_t* index, int64_t n, int64_t k, int64_t step
     Reach reach(n);
     for (int64_t j = lo; j < hi; ++j) {
       if (into.start[j] == into.start[j + 1]) continue;
+      poll();
       reach.run(index, k, static_cast<int32_t>(j), steps);
       for (int64_t e = into.start[j]; e < into.start[j + 1]; ++e)
         if (reach.contains(into.arc[e] / k)) keep[into.arc[e]] = 1;

@@ -8,6 +8,7 @@
 
 #include "parallel.hpp"
 #include "rng.hpp"
+#include "simd.hpp"
 
 namespace winkel {
 

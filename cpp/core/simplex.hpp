@@ -18,9 +18,10 @@
 #include <numeric>
 #include <vector>
 
-#include "core/dense.hpp"
-#include "core/panels.hpp"
-#include "core/parallel.hpp"
+#include "dense.hpp"
+#include "panels.hpp"
+#include "parallel.hpp"
+#include "simd.hpp"
 
 namespace winkel {
 
@@ -396,14 +397,15 @@ void code_block(const T* rows, const double* center, const std::vector<T>& panel
       panel_products(centered.data() + r * d, panels.data() + c * d, d, products.data() + r * stride + c,
                      stride);
   Coder coder(atoms, settings);
-  std::vector<Entry> given;
+  std::vector<Entry> initial;
   for (int64_t i = lo; i < hi; ++i) {
-    given.clear();
+    poll();
+    initial.clear();
     if (start.indptr != nullptr)
       for (int64_t e = start.indptr[i]; e < start.indptr[i + 1]; ++e)
-        given.push_back({start.indices[e], start.values[e]});
+        initial.push_back({start.indices[e], start.values[e]});
     coder.solve(products.data() + (i - lo) * stride, squared_norm(centered.data() + (i - lo) * d, d),
-                given.data(), static_cast<int64_t>(given.size()));
+                initial.data(), static_cast<int64_t>(initial.size()));
     report.objective[i] = coder.value();
     report.gap[i] = coder.gap();
     report.rounds[i] = coder.rounds();

@@ -10,6 +10,7 @@
 #include "bounded_lists.hpp"
 #include "parallel.hpp"
 #include "refine.hpp"
+#include "simd.hpp"
 
 namespace winkel {
 
@@ -48,6 +49,7 @@ inline void search_sparse(const SparseRows<float>& q, const float* q_norm, const
         dense[static_cast<size_t>(int64_t{q.indices[k]} * kSparseLanes + l)] += q.values[k];
     float dot[kSparseLanes];
     for (int64_t j = 0; j < x.n; ++j) {
+      if (j % 1024 == 0) poll();
       const int64_t begin = x.indptr[j];
       sparse_dot16(x.indices + begin, x.values + begin, x.indptr[j + 1] - begin, dense.data(), dot);
       for (int64_t l = 0; l < count; ++l) {

@@ -33,6 +33,7 @@ class SparseQuery {
       std::vector<double> dense(at(x_.n_features)), low(at(x_.n)), high(at(x_.n));
       std::vector<std::pair<double, int64_t>> found;
       for (int64_t i = lo; i < hi; ++i) {
+        poll();
         bound(i, dense, low, high);
         // At least k rows are no farther than this, so that rows which cannot be as near need no second look.
         std::nth_element(high.begin(), high.begin() + (k_ - 1), high.end());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "parallel.hpp"
+#include "simd.hpp"
 #include "vecmath.hpp"
 
 namespace winkel {
@@ -79,9 +80,9 @@ WINKEL_INLINE Splines<T> along(const SplineGrid& grid, const Quintic<T>& quintic
 
 template <class T>
 WINKEL_CLONES void spread_points(const SplineGrid& grid, const Quintic<T>& quintic, const T* Y,
-                                 const T* charges, const int32_t* some, int64_t count, T* __restrict held) {
+                                 const T* charges, const int32_t* points, int64_t count, T* __restrict held) {
   for (int64_t c = 0; c < count; ++c) {
-    const int64_t i = some[c];
+    const int64_t i = points[c];
     const Splines<T> row = along<false>(grid, quintic, Y + 2 * i, 0),
                      col = along<false>(grid, quintic, Y + 2 * i, 1);
     const T charge = charges == nullptr ? T(1) : charges[i];

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/parallel.hpp"
+#include "parallel.hpp"
+#include "simd.hpp"
 
 namespace winkel {
 
@@ -17,8 +18,8 @@ struct LaplacianRows {
   const double* diagonal;
 };
 
-constexpr int64_t kLanes = 8;   // columns that are summed together
-constexpr int64_t kAhead = 12;  // rows of x are asked for this many entries before they are used
+constexpr int64_t kColumns = 8;  // columns that are summed together
+constexpr int64_t kAhead = 12;   // rows of x are asked for this many entries before they are used
 
 inline void prefetch(const double* place) {
 #if defined(__GNUC__)
@@ -29,22 +30,22 @@ inline void prefetch(const double* place) {
 }
 
 // out = a (diag(d) − W) x + b x + c z on rows [lo, hi); x, z and out have `width` columns, a multiple of
-// kLanes. `z` may be `out`: a row is read before it is written, and no other row of it is used.
+// kColumns. `z` may be `out`: a row is read before it is written, and no other row of it is used.
 WINKEL_CLONES inline void laplacian_rows(const LaplacianRows& m, const double* x, const double* z, double a,
                                          double b, double c, int64_t width, int64_t lo, int64_t hi,
                                          double* out) {
   const int64_t last = m.indptr[hi] - 1;
   for (int64_t i = lo; i < hi; ++i)
-    for (int64_t col = 0; col < width; col += kLanes) {
-      double sum[kLanes] = {0};
+    for (int64_t col = 0; col < width; col += kColumns) {
+      double sum[kColumns] = {0};
       for (int64_t e = m.indptr[i]; e < m.indptr[i + 1]; ++e) {
         prefetch(x + m.indices[std::min(e + kAhead, last)] * width + col);
         const double w = m.weights[e];
         const double* row = x + m.indices[e] * width + col;
-        for (int64_t l = 0; l < kLanes; ++l) sum[l] += w * row[l];
+        for (int64_t l = 0; l < kColumns; ++l) sum[l] += w * row[l];
       }
       const int64_t at = i * width + col;
-      for (int64_t l = 0; l < kLanes; ++l)
+      for (int64_t l = 0; l < kColumns; ++l)
         out[at + l] = a * (m.diagonal[i] * x[at + l] - sum[l]) + b * x[at + l] + c * z[at + l];
     }
 }

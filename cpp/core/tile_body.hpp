@@ -6,44 +6,44 @@ typedef float V __attribute__((vector_size(4 * WINKEL_LANES)));
 typedef float VLoad __attribute__((vector_size(4 * WINKEL_LANES), aligned(4), may_alias));
 typedef int VI __attribute__((vector_size(4 * WINKEL_LANES)));
 
-#define WINKEL_INLINE WINKEL_TARGET __attribute__((always_inline)) static inline
+#define WINKEL_TILE_INLINE WINKEL_TARGET __attribute__((always_inline)) static inline
 
-WINKEL_INLINE V load(const float* p) {
+WINKEL_TILE_INLINE V load(const float* p) {
   return *reinterpret_cast<const VLoad*>(p);
 }
-WINKEL_INLINE V absolute(V x) {
+WINKEL_TILE_INLINE V absolute(V x) {
   return (V)((VI)x & 0x7fffffff);
 }
-WINKEL_INLINE V larger(V x, V y) {
+WINKEL_TILE_INLINE V larger(V x, V y) {
   return x > y ? x : y;
 }
 
 struct SquaredEuclidean {
-  WINKEL_INLINE V fold(V acc, V a, V b) { return acc + a * b; }
-  WINKEL_INLINE V finish(V acc, V row, V col) { return (row + col) - 2.0f * acc; }
+  WINKEL_TILE_INLINE V fold(V acc, V a, V b) { return acc + a * b; }
+  WINKEL_TILE_INLINE V finish(V acc, V row, V col) { return (row + col) - 2.0f * acc; }
 };
 struct SquaredDifferences {  // twice the work, but no cancellation for points that lie close together
-  WINKEL_INLINE V fold(V acc, V a, V b) { return acc + (a - b) * (a - b); }
-  WINKEL_INLINE V finish(V acc, V, V) { return acc; }
+  WINKEL_TILE_INLINE V fold(V acc, V a, V b) { return acc + (a - b) * (a - b); }
+  WINKEL_TILE_INLINE V finish(V acc, V, V) { return acc; }
 };
 struct Jaccard {
-  WINKEL_INLINE V fold(V acc, V a, V b) { return acc + a * b; }
-  WINKEL_INLINE V finish(V acc, V row, V col) {
+  WINKEL_TILE_INLINE V fold(V acc, V a, V b) { return acc + a * b; }
+  WINKEL_TILE_INLINE V finish(V acc, V row, V col) {
     const V either = row + col - acc;  // two empty sets are equal: distance 0
     return either > 0.0f ? 1.0f - acc / either : acc * 0.0f;
   }
 };
 struct Manhattan {
-  WINKEL_INLINE V fold(V acc, V a, V b) { return acc + absolute(a - b); }
-  WINKEL_INLINE V finish(V acc, V, V) { return acc; }
+  WINKEL_TILE_INLINE V fold(V acc, V a, V b) { return acc + absolute(a - b); }
+  WINKEL_TILE_INLINE V finish(V acc, V, V) { return acc; }
 };
 struct Chebyshev {
-  WINKEL_INLINE V fold(V acc, V a, V b) { return larger(acc, absolute(a - b)); }
-  WINKEL_INLINE V finish(V acc, V, V) { return acc; }
+  WINKEL_TILE_INLINE V fold(V acc, V a, V b) { return larger(acc, absolute(a - b)); }
+  WINKEL_TILE_INLINE V finish(V acc, V, V) { return acc; }
 };
 struct Hamming {
-  WINKEL_INLINE V fold(V acc, V a, V b) { return acc - __builtin_convertvector(a != b, V); }
-  WINKEL_INLINE V finish(V acc, V, V) { return acc; }
+  WINKEL_TILE_INLINE V fold(V acc, V a, V b) { return acc - __builtin_convertvector(a != b, V); }
+  WINKEL_TILE_INLINE V finish(V acc, V, V) { return acc; }
 };
 
 constexpr int kVectors = 3, kWidth = kVectors * WINKEL_LANES;
@@ -51,7 +51,7 @@ static_assert(kTileCols % kWidth == 0 && kTileRows % WINKEL_ROWS == 0, "passes m
 
 // Sums run over the coordinates one by one, so a pair has the same bytes wherever it stands in a tile.
 template <class Metric>
-WINKEL_INLINE void fold_pass(const Tile& t, int r0, int c0, V (&acc)[WINKEL_ROWS][kVectors]) {
+WINKEL_TILE_INLINE void fold_pass(const Tile& t, int r0, int c0, V (&acc)[WINKEL_ROWS][kVectors]) {
   const float* b = t.panel + c0;
   const float* const* a = t.rows + r0;
   for (int k = 0; k < t.n_features; ++k, b += kTileCols) {
@@ -167,4 +167,4 @@ WINKEL_TARGET inline void tile_distances_of(MetricKind metric, const Tile& t, fl
   }
 }
 
-#undef WINKEL_INLINE
+#undef WINKEL_TILE_INLINE

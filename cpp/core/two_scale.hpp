@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parallel.hpp"
+#include "simd.hpp"
 
 namespace winkel {
 

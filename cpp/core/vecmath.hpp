@@ -7,11 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__GNUC__)
-#define WINKEL_INLINE inline __attribute__((always_inline))
-#else
-#define WINKEL_INLINE inline
-#endif
+#include "simd.hpp"
 
 namespace winkel::vecmath {
 
