@@ -6,6 +6,7 @@ import math
 import os
 import re
 import secrets
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
@@ -18,15 +19,60 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
-    """Number of threads: None or -1 means every core this process may use, -2 all but one, and so on."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    """Number of threads: None for all that this process should use, -1 for every core it may use, -2 all but one.
+
+    What None and -1 respect is listed in docs/runtime.md.
+    """
     if n_jobs is None:
-        return available
+        return min([available_cores(), *_limits("OMP_NUM_THREADS")])
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         refuse(
             "n_jobs", "None, a positive integer, or a negative one that counts back from all cores", n_jobs
         )
-    return int(n_jobs) if n_jobs > 0 else max(1, available + 1 + int(n_jobs))
+    return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + int(n_jobs))
+
+
+def available_cores() -> int:
+    """Cores that this process may use: its affinity, its container's quota and what joblib leaves to it."""
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    return min([affinity, *cgroup_quota(), *_limits("LOKY_MAX_CPU_COUNT")])
+
+
+def _limits(variable: str) -> list[int]:
+    """The positive number in an environment variable, if there is one; of "4,2", for nested loops, the first."""
+    first = os.environ.get(variable, "").split(",")[0].strip()
+    return [int(first)] if first.isdecimal() and int(first) > 0 else []
+
+
+def cgroup_quota(root: Path = Path("/")) -> list[int]:
+    """Whole processors that the quotas of the process's control groups come to; empty where there is no limit."""
+    try:
+        groups = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in groups:
+        _, controllers, path = line.split(":", 2)
+        # In a container the path may be the host's, while its own group is mounted at the top.
+        places = [path, *(str(above) for above in PurePosixPath(path).parents)]
+        if not controllers:
+            for place in places:
+                found += _quota(root / "sys/fs/cgroup" / place.lstrip("/") / "cpu.max")
+        elif "cpu" in controllers.split(","):
+            for mount in ("cpu", controllers):
+                for place in places:
+                    group = root / "sys/fs/cgroup" / mount / place.lstrip("/")
+                    found += _quota(group / "cpu.cfs_quota_us", group / "cpu.cfs_period_us")
+    return found
+
+
+def _quota(*files: Path) -> list[int]:
+    """Quota over period, rounded up, from files that hold both; "max" and -1 stand for no limit."""
+    try:
+        quota, period = " ".join(file.read_text() for file in files).split()
+        return [max(1, math.ceil(int(quota) / int(period)))] if int(quota) > 0 else []
+    except (OSError, ValueError, ZeroDivisionError):
+        return []
 
 
 def resolve_seed(random_state: RandomState) -> int:

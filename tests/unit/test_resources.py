@@ -2,20 +2,91 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
+import joblib
 import numpy as np
 import pytest
 
 from winkel.errors import InvalidParameterError, MemoryLimitError
-from winkel.resources import check_memory, format_memory, parse_memory, resolve_n_jobs, resolve_seed
+from winkel.resources import (
+    available_cores,
+    cgroup_quota,
+    check_memory,
+    format_memory,
+    parse_memory,
+    resolve_n_jobs,
+    resolve_seed,
+)
+
+
+@pytest.fixture(autouse=True)
+def _bare_environment(monkeypatch):
+    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def test_n_jobs_counts_forward_and_back_from_all_cores():
     every = resolve_n_jobs(None)
     assert every >= 1
+    assert every == available_cores()
     assert resolve_n_jobs(-1) == every
     assert resolve_n_jobs(-2) == max(1, every - 1)
     assert resolve_n_jobs(-10_000) == 1
     assert resolve_n_jobs(np.int64(3)) == 3
+
+
+def test_limits_in_the_environment(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(16)), raising=False)
+    monkeypatch.setattr("winkel.resources.cgroup_quota", lambda: [12, 14])
+    assert (resolve_n_jobs(None), resolve_n_jobs(-1)) == (12, 12)
+    monkeypatch.setenv("OMP_NUM_THREADS", "5,2")
+    assert (resolve_n_jobs(None), resolve_n_jobs(-1), resolve_n_jobs(9)) == (5, 12, 9)
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "4")
+    assert (resolve_n_jobs(None), resolve_n_jobs(-1), resolve_n_jobs(-2)) == (4, 4, 3)
+    for senseless in ("", "0", "-3", "many"):
+        monkeypatch.setenv("OMP_NUM_THREADS", senseless)
+        assert resolve_n_jobs(None) == 4
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="affinity can be set on Linux")
+def test_affinity_is_respected():
+    program = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
+    program += "from winkel.resources import resolve_n_jobs as n; print(n(None), n(-1), n(3))"
+    made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert made.stdout.split() == ["1", "1", "3"]
+
+
+def test_joblib_leaves_each_worker_its_share():
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+        assert joblib.Parallel(n_jobs=2)(joblib.delayed(resolve_n_jobs)(None) for _ in range(2)) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("group", "files", "quota"),
+    [
+        ("0::/a/b", {"a/b/cpu.max": "150000 100000"}, [2]),
+        ("0::/a/b", {"a/b/cpu.max": "max 100000", "a/cpu.max": "300000 100000"}, [3]),
+        ("0::/of/the/host", {"cpu.max": "10000 100000"}, [1]),
+        ("0::/a", {"a/cpu.max": "max 100000"}, []),
+        ("0::/a", {"a/cpu.max": "nonsense"}, []),
+        ("4:cpu,cpuacct:/a", {"cpu,cpuacct/a/cpu.cfs_quota_us": "400000", "cpu,cpuacct/a/cpu.cfs_period_us": "100000"}, [4]),
+        ("4:cpu:/a", {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, []),
+        ("5:memory:/a", {"memory/a/cpu.max": "1 1"}, []),
+    ],
+)  # fmt: skip
+def test_quotas_of_control_groups(group, files, quota, tmp_path):
+    assert cgroup_quota(tmp_path) == []
+    for name, text in {
+        "proc/self/cgroup": group,
+        **{f"sys/fs/cgroup/{k}": v for k, v in files.items()},
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+    assert set(cgroup_quota(tmp_path)) == set(quota)
 
 
 @pytest.mark.parametrize("n_jobs", [0, True, 1.5, "2"])
