@@ -13,7 +13,9 @@ import pytest
 import scipy.sparse as sp
 
 import winkel as wk
+from winkel.cli import main
 from winkel.data import table as table_module
+from winkel.estimators import registry
 
 from ..estimators import make, rows
 
@@ -25,7 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning"),
     pytest.mark.filterwarnings("ignore::winkel.errors.DataWarning"),
 ]
-each = pytest.mark.parametrize("name", ["KDS", "KDSClustering", "LVM", "MDE"])
+each = pytest.mark.parametrize("name", registry.names())
 
 
 @pytest.fixture
@@ -132,3 +134,11 @@ def test_pages(scans, tmp_path):
     wk.write_html(tmp_path / "page.html", Y, labels=LABELS)
     assert scans[Y.shape] <= 1
     assert scans.total() <= 1
+
+
+def test_the_command_line(scans, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.save("rows.npy", X)
+    assert main(["embed", "rows.npy", "-o", "map.csv", "--set", "max_iter=5", "--seed", "0"]) == 0
+    capsys.readouterr()
+    assert scans[X.shape] == 1
