@@ -207,8 +207,8 @@ def importance(values: NDArray[np.float64], k: int, n_vectors: int) -> NDArray[n
     So they count where no gap in the spectrum tells the number of clusters, and hardly at all after a gap.
     """
     counts = np.zeros(n_vectors)
-    known = np.maximum(values[:n_vectors], _LEAST)
-    counts[: len(known)] = np.sqrt(np.minimum(1.0, known[min(k, len(known)) - 1] / known))
+    mu = np.maximum(values[:n_vectors], _LEAST)
+    counts[: len(mu)] = np.sqrt(np.minimum(1.0, mu[min(k, len(mu)) - 1] / mu))
     return counts
 
 

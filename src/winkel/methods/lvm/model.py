@@ -74,10 +74,10 @@ class Model:
         made = kind(items, indptr, np.ascontiguousarray(both[order, 1]), weights, squares)
         none = Exceptions(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint8))
         for family in self.coarse.families:
-            some = exceptions if family is self.coarse.base else none
+            excepted = exceptions if family is self.coarse.base else none
             made.add_family(
                 place[family.items], family.bounds, family.reach, family.slack, family.mass,
-                some.start, some.entry, some.ways,
+                excepted.start, excepted.entry, excepted.ways,
             )  # fmt: skip
         made.balance(self.factor, self.repulsion)
         return made
