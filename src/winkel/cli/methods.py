@@ -55,14 +55,36 @@ class Method:
     @property
     def settings(self) -> dict[str, frozenset[type]]:
         """Name of each setting, and the plain types it takes; without those that cannot be written as text."""
-        hints = typing.get_type_hints(self.target)
+        return self.settings_with({})
+
+    def settings_with(self, values: Mapping[str, Any]) -> dict[str, frozenset[type]]:
+        """The settings where some have values: those of an object that a parameter names are settings too."""
+        found = {name: kinds for name, kinds in _plain(self.target).items() if name not in self.preset}
+        for part in self._parts(values).values():
+            plain = _plain(part)
+            words = {name: values[name] for name, kinds in plain.items() if kinds == {str} and name in values}
+            found |= {name: plain[name] for name in part(**words).used_parameters if name in plain}
+        return found
+
+    def make(self, settings: Mapping[str, Any], shared: Mapping[str, Any]) -> Any:
+        """The estimator with these settings, and parameters that all estimators have."""
+        values = {**self.preset, **settings}
+        for parameter, part in self._parts(values).items():
+            own = {name: values.pop(name) for name in set(values) - set(self.parameters)}
+            if own:
+                values[parameter] = part(**own)
+        return self.target(**values, **shared)
+
+    def _parts(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Classes of the objects that parameters of the target name, by parameter."""
+        from ..problem.registry import class_named, registered
+
+        chosen = {**self.preset, **values}
         return {
-            name: kinds
-            for name, parameter in self.parameters.items()
-            if name not in _OPTIONS
-            and name not in self.preset
-            and parameter.default is not inspect.Parameter.empty
-            and (kinds := _kinds(hints.get(name, Any))) - {types.NoneType}
+            parameter: class_named(
+                parameter, chosen.get(parameter, self.parameters[parameter].default), registered(kind), ""
+            )
+            for parameter, kind in getattr(self.target, "_named_objects", {}).items()
         }
 
 
@@ -123,7 +145,7 @@ class Recipe:
         """The map of the table; `shared` are parameters that all estimators have."""
         if not self.method.is_estimator:
             return self._solve(table, shared)
-        model = self.method.target(**self.method.preset, **self.settings, **shared)
+        model = self.method.make(self.settings, shared)
         if checkpoint_every is not None:
             model._checkpoint_every = checkpoint_every
         model.fit(table)
@@ -168,7 +190,7 @@ def shared_parameters(options: Namespace, console: Console) -> dict[str, Any]:
 
 def read_settings(method: Method, texts: Sequence[str]) -> Recipe:
     """The recipe meant by texts "name=value", whose values are read as the parameter's type says."""
-    kinds = method.settings
+    kinds = method.settings_with({setting_name(text): text.partition("=")[2].strip() for text in texts})
     settings: dict[str, Any] = {}
     for text in texts:
         name, (_, equals, value) = setting_name(text), text.partition("=")
@@ -180,6 +202,18 @@ def read_settings(method: Method, texts: Sequence[str]) -> Recipe:
             raise UsageError(f"{method.name} has no setting {name!r}; it has {', '.join(kinds)}.")
         settings[name] = _value(name, value.strip(), kinds[name])
     return Recipe(method, settings)
+
+
+def _plain(target: Any) -> dict[str, frozenset[type]]:
+    """Parameters of a class or function that can be written as text, and the plain types they take."""
+    hints = typing.get_type_hints(target)
+    return {
+        name: kinds
+        for name, parameter in inspect.signature(target).parameters.items()
+        if name not in _OPTIONS
+        and parameter.default is not inspect.Parameter.empty
+        and (kinds := _kinds(hints.get(name, Any))) - {types.NoneType}
+    }
 
 
 def setting_name(text: str) -> str:

@@ -93,16 +93,17 @@ class AttractRepel(ItemsEmbedder):
     max_iter: int | None = None
     tol: float | None = None
 
+    _named_objects: ClassVar[dict[str, str]] = {"objective": "objectives"}
     _fitted: ClassVar[tuple[str, ...]] = ("_rows",)  # None where the map was made from something else
 
     def fit(self, X: Any, y: Any = None) -> AttractRepel:
         """Find the map of the rows of X; y is ignored."""
         settings = self._settings()
-        given = settings.objective.kernel_x == "precomputed"
-        data = self._read(X) if given else self._items(X)
+        similarities = settings.objective.kernel_x == "precomputed"
+        data = self._read(X) if similarities else self._items(X)
         with self._working(data) as run:
             self.result_ = fit(data, settings, run)
-            self._rows = data.values if isinstance(data, Table) and not given else None
+            self._rows = data.values if isinstance(data, Table) and not similarities else None
         return self
 
     def transform(self, X: Any) -> FloatArray:
@@ -123,9 +124,9 @@ class AttractRepel(ItemsEmbedder):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        given = isinstance(self.objective, Objective) and self.objective.kernel_x == "precomputed"
+        similarities = isinstance(self.objective, Objective) and self.objective.kernel_x == "precomputed"
         tags.input_tags.sparse = self.metric in ("euclidean", "l2", "cosine")
-        tags.input_tags.pairwise = given or self.metric == "precomputed"
+        tags.input_tags.pairwise = similarities or self.metric == "precomputed"
         return tags
 
     def _settings(self) -> Settings:

@@ -51,6 +51,8 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     keep_frames: int = 0
 
     accepts_table: ClassVar[bool] = True  # `fit` takes a Table, and does not validate it again
+    # Parameters that name an object with parameters of its own, and the kind under which its class is registered.
+    _named_objects: ClassVar[dict[str, str]] = {}
     # What a model file keeps beside parameters and the result.
     _fitted: ClassVar[tuple[str, ...]] = ()
     _checkpoint_every: ClassVar[float] = CHECKPOINT_SECONDS  # the command line sets it for one fit

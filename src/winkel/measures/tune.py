@@ -259,7 +259,7 @@ def _largest_graph(estimator: Any, data: Data, choices: list[dict[str, Any]], ru
         getattr(fresh(estimator, run.seed, **choice), "accepts_graph", False) for choice in choices
     ):
         return None
-    largest = max(choice.get("n_neighbors", estimator.n_neighbors) for choice in choices)
+    largest = max(fresh(estimator, run.seed, **choice).n_neighbors for choice in choices)
     return shared_graph(estimator, data, run, largest)
 
 
@@ -267,7 +267,7 @@ def _maps(
     estimator: Any, data: Data, graph: Graph | None, choice: Mapping[str, Any], n_runs: int, run: Run
 ) -> tuple[list[Table], float]:
     """The maps of one choice, and the seconds that one takes."""
-    k = choice.get("n_neighbors", getattr(estimator, "n_neighbors", None))
+    k = getattr(fresh(estimator, run.seed, **choice), "n_neighbors", None)
     X = data.for_estimator(estimator) if graph is None or k is None else cut_graph(graph, k)
     seeds = [run.seed, *(other_seed(run, r) for r in range(n_runs - 1))]
     fitted = [fit_map(fresh(estimator, seed, **choice), X) for seed in seeds]

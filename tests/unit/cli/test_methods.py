@@ -119,6 +119,23 @@ def test_a_preset_is_not_a_setting():
     assert find_method("tsne").preset == {"objective": "tsne"}
 
 
+def test_parameters_of_an_objective_are_settings_of_the_methods_that_have_it():
+    assert settings("tsne", "perplexity=12") == {"perplexity": 12}
+    assert "n_neighbors" not in find_method("tsne").settings  # for another kernel only
+    assert settings("tsne", "kernel_x=fuzzy", "n_neighbors=9") == {"kernel_x": "fuzzy", "n_neighbors": 9}
+    recipe = read_settings(
+        find_method("attract-repel"), ["objective=umap", "negative_sample_rate=none", "tol=1e-9"]
+    )
+    made = recipe.method.make(recipe.settings, {"random_state": 3})
+    assert made.objective == winkel.objectives.UMAP(negative_sample_rate=None)
+    assert (made.tol, made.random_state) == (1e-9, 3)
+    assert find_method("tsne").make({}, {}).objective == "tsne"
+    with pytest.raises(UsageError, match="tsne has no setting 'rank'"):
+        settings("tsne", "rank=3")
+    with pytest.raises(winkel.errors.InvalidParameterError, match="kernel_x must be one of"):
+        settings("tsne", "kernel_x=fuzz")
+
+
 @pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
 def test_options_reach_the_estimator():
     line = ["embed", "x.csv", "-o", "y.csv", "--seed", "7", "--n-jobs", "2", "--max-memory", "3GB"]

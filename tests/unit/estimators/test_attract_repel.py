@@ -183,6 +183,19 @@ def test_a_graph_gives_the_map_of_its_rows_where_that_is_promised():
     assert not model(UMAP(kernel_x="perplexity")).accepts_graph
 
 
+def test_tuning_gives_each_objective_its_own_graph(monkeypatch):
+    seen, fit = [], wk.AttractRepel.fit
+
+    def looking(self, X, y=None):
+        seen.append((self.objective.n_neighbors, X.knn_indices.shape[1]))
+        return fit(self, X, y)
+
+    monkeypatch.setattr(wk.AttractRepel, "fit", looking)
+    grid = {"objective": [UMAP(n_neighbors=5), UMAP(n_neighbors=12)]}
+    wk.tune(model(UMAP(), max_iter=3), SOME, grid, n_runs=2, random_state=0)
+    assert set(seen) == {(5, 5), (12, 12)}
+
+
 @pytest.mark.parametrize("cls", NAMED.values(), ids=NAMED)
 def test_any_similarity(cls):
     K = np.exp(-squareform(pdist(SOME, "sqeuclidean")) / 500)

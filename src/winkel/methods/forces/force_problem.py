@@ -69,7 +69,7 @@ class ForceProblem:
     w is sparse and symmetric, f_listed and f_all are functions of the kernel k_y by name ("kernel" k, "square" k²,
     "neg_log" −log k, "apart" −log(1 − k), "logit" −log k + log(1 − k)), q are charges (1 when None). With `normalized` the
     last term is log Σ f_all, as in t-SNE. `how` says how all pairs are summed: "exact", "field" or "sampled", the last from
-    `draws` others a row, which change with `round`. e, the exaggeration, is 1 but at the start of some runs.
+    `draws` others a row, which change with `round`. e, the exaggeration, is above 1 only at the start of a run, if at all.
     """
 
     kernel: MapKernel

@@ -211,7 +211,13 @@ class Objective(ABC):
     def place(self, new: NewRows, Y: FloatArray, constants: dict[str, float], run: Run) -> Matrix:
         """Positions of new rows, each by itself, by the kernels of the fit."""
 
-    # --------------------------------------------------------------------------------------------- messages
+    # ------------------------------------------------------------------------------------------- parameters
+
+    @property
+    def used_parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that have an effect with the kernels at hand."""
+        names = [item.name for item in fields(self)]  # type: ignore[arg-type]
+        return tuple(name for name in names if name not in _GOES_WITH or name in self._used())
 
     def _used(self) -> set[str]:
         """The kernel parameters that are read."""
@@ -221,10 +227,10 @@ class Objective(ABC):
         return f"kernel_x={self.kernel_x!r}"
 
     def _refuse_unused(self) -> None:
-        used = self._used()
+        used = self.used_parameters
         for item in fields(self):  # type: ignore[arg-type]
             value = getattr(self, item.name)
-            if item.name in _GOES_WITH and item.name not in used and value != item.default:
+            if item.name not in used and value != item.default:
                 refuse(
                     item.name,
                     f"left at {item.default!r} with {self._kernels()}",
