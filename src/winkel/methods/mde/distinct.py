@@ -101,7 +101,7 @@ def find_items(table: Table, weights: FloatArray | None = None, *, in_order: boo
             "sample_weight must be positive for at least one row; got zeros throughout."
         )
     plain = weights is None or bool((weights == 1).all())
-    if plain and not _repeats(hash_rows(table.values, _COLUMNS)):
+    if plain and not _has_equal_rows(table.values):
         return None
     code = hash_rows(table.values)
     present = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
@@ -153,9 +153,17 @@ def _mixed(values: FloatArray) -> NDArray[np.uint64]:
     return np.asarray(bits ^ (bits >> np.uint64(27)))
 
 
-def _repeats(code: NDArray[np.uint64]) -> bool:
-    ordered = np.sort(code)
-    return bool((ordered[1:] == ordered[:-1]).any())
+def _has_equal_rows(values: Any) -> bool:
+    """Whether any two rows are equal; all columns are looked at only of rows that are equal in some of them."""
+    alike = _repeated(hash_rows(values, _COLUMNS))
+    return len(alike) > 0 and len(_repeated(hash_rows(values[alike]))) > 0
+
+
+def _repeated(code: NDArray[np.uint64]) -> IntArray:
+    """Rows whose code another row has too."""
+    order = np.argsort(code, kind="stable")
+    same = code[order[1:]] == code[order[:-1]]
+    return np.sort(order[np.append(same, False) | np.append(False, same)])
 
 
 def _equal_rows(values: Any, code: NDArray[np.uint64], present: IntArray) -> tuple[IntArray, IntArray]:
