@@ -1,4 +1,4 @@
-"""Harmonic placement on a graph: items with given positions or labels, all others at the weighted mean of their neighbours.
+"""Harmonic placement on a graph: items in known positions or with known labels, all others at the mean of their neighbours.
 
 Both are anchored quadratic problems (Agrawal et al. 2021, section 2.4.2), solved as linear systems.
 """
@@ -23,9 +23,16 @@ from ..problem.exact import unreachable
 class PropagatedLabels:
     """A label for each item, and how much each class speaks for it.
 
-    `scores` (n × classes) are between 0 and 1 and sum to 1 in each row: the chance that a random walk along
-    the weights meets that class first. Items that no chain of edges ties to a labelled one are not `reached`:
-    they keep the mark of an unknown label, and their scores are 0.
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        The label of each item.
+    scores : ndarray of shape (n, n_classes)
+        Between 0 and 1, with sum 1 in each row: the chance that a random walk along the weights meets that class first.
+    classes : ndarray of shape (n_classes,)
+        The labels that columns of `scores` stand for.
+    reached : ndarray of bool, shape (n,)
+        Whether a chain of edges ties the item to a labelled one. Others keep the mark of an unknown label, and scores of 0.
     """
 
     labels: NDArray[Any]
@@ -42,9 +49,35 @@ def place_items(
     pulls: Pulls | None = None,
     n_jobs: int | None = None,
 ) -> Embedding:
-    """The map in which the named items have the given positions and Σ w‖yᵢ − yⱼ‖² over the graph's edges is smallest.
+    """The map in which the items `indices` have known positions and Σ w‖yᵢ − yⱼ‖² over the graph's edges is smallest.
 
-    This is quadratic placement: no item lies outside the hull of the given positions and the pulls' targets.
+    This is quadratic placement: no item lies outside the hull of the known positions and the pulls' targets.
+
+    Parameters
+    ----------
+    graph : Graph
+        Who is tied to whom; weights must not be negative.
+    indices : array of int, shape (k,)
+        The items whose positions are known.
+    positions : array of shape (k, n_components)
+        Where they are.
+    pulls : Pulls or None, default=None
+        Positions that further items are drawn to.
+    n_jobs : int or None, default=None
+        Number of threads; None uses every core.
+
+    Returns
+    -------
+    Embedding
+        The map of all items.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.methods.harmonic import place_items
+    >>> path = wk.Graph.from_edges([[0, 1], [1, 2], [2, 3]])
+    >>> place_items(path, [0, 3], [[0.0], [3.0]]).Y[:, 0].round(6)
+    array([0., 1., 2., 3.])
     """
     require_nonnegative_weights(graph, "placing items")
     anchors = Anchored(indices, positions)
@@ -55,24 +88,46 @@ def place_items(
 def propagate_labels(
     graph: Graph, labels: ArrayLike, *, unknown: object = -1, n_jobs: int | None = None
 ) -> PropagatedLabels:
-    """Labels for all items of a graph, from those of some.
+    """Labels for all items of a graph, from those of a few.
 
-    `labels` has one entry an item, which is `unknown` where the label is to be found. The known ones are
-    anchors at the corners of a simplex, a corner a class; each other item takes the class whose corner it is
-    nearest to in the quadratic problem.
+    The labelled items are anchors at the corners of a simplex, one for each class; each other item takes the class whose
+    corner it is nearest to in the quadratic problem.
+
+    Parameters
+    ----------
+    graph : Graph
+        Who is tied to whom; weights must not be negative.
+    labels : array of shape (n,)
+        One entry for each item, which is `unknown` where the label is to be found.
+    unknown : object, default=-1
+        The mark of items without a label.
+    n_jobs : int or None, default=None
+        Number of threads; None uses every core.
+
+    Returns
+    -------
+    PropagatedLabels
+        Labels, and how much each class speaks for each item.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.methods.harmonic import propagate_labels
+    >>> path = wk.Graph.from_edges([[0, 1], [1, 2], [2, 3]])
+    >>> propagate_labels(path, [0, -1, -1, 1]).labels
+    array([0, 0, 1, 1])
     """
     require_nonnegative_weights(graph, "propagating labels")
-    given, known = _known(graph, labels, unknown)
-    classes, corner = np.unique(given[known], return_inverse=True)
+    found, known = _labelled(graph, labels, unknown)
+    classes, corner = np.unique(found[known], return_inverse=True)
     items = np.flatnonzero(known)
     anchors = Anchored(items, np.eye(len(classes))[corner])
     whole = _quadratic(graph, anchors, len(classes), None, n_jobs)
     lost = unreachable(whole, graph.weights.astype(np.float64))
     scores = np.zeros((graph.n, len(classes)))
     scores[~lost] = _placed(graph, anchors, ~lost, n_jobs)
-    found = given.copy()
-    found[~lost] = classes[np.argmax(scores[~lost], axis=1)]
-    found[known] = given[known]
+    free = ~lost & ~known
+    found[free] = classes[np.argmax(scores[free], axis=1)]
     for array in (found, scores, classes, lost):
         array.flags.writeable = False
     return PropagatedLabels(found, scores, classes, ~lost)
@@ -110,16 +165,17 @@ def _quadratic(
     )
 
 
-def _known(graph: Graph, labels: ArrayLike, unknown: object) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    given = np.array(labels)
-    if given.shape != (graph.n,):
+def _labelled(graph: Graph, labels: ArrayLike, unknown: object) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """A copy of the labels, and which of them are known."""
+    marked = np.array(labels)
+    if marked.shape != (graph.n,):
         raise InvalidInputError(
-            f"labels must hold one entry an item, {graph.n} of them; got shape {given.shape}."
+            f"labels must hold one entry for each item, {graph.n} of them; got shape {marked.shape}."
         )
-    known = np.asarray(given != unknown)
-    if known.shape != given.shape or not known.any():
+    known = np.asarray(marked != unknown)
+    if known.shape != marked.shape or not known.any():
         raise InvalidInputError(
             f"No item has a label: every entry is {unknown!r}, the mark of an unknown one. Label at least one item of "
             "each class, or say by `unknown` which mark stands for the others."
         )
-    return given, known
+    return marked, known

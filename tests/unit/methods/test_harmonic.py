@@ -83,7 +83,7 @@ def test_pulled_items_are_drawn_to_their_targets():
 
 
 def test_what_is_refused():
-    with pytest.raises(InvalidInputError, match="one entry an item, 5 of them"):
+    with pytest.raises(InvalidInputError, match="one entry for each item, 5 of them"):
         propagate_labels(path(5), [0, 1])
     with pytest.raises(InvalidInputError, match="No item has a label"):
         propagate_labels(path(5), [-1] * 5)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import winkel as wk
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError, MemoryLimitError
-from winkel.methods.quadratic import gram
+from winkel.methods.quadratic import inner_products
 from winkel.solvers import eigen
 
 
@@ -107,8 +107,8 @@ def test_pca_weights_are_inner_products_of_centred_rows():
 def test_pca_of_large_data_agrees_with_the_singular_vectors(monkeypatch, shape, limits, sparse):
     X = data(*shape) * (np.random.default_rng(1).uniform(size=shape) < 0.3)
     oracle = wk.quadratic.pca(X, 3)
-    monkeypatch.setattr(gram, "_SVD_UP_TO", limits[0])
-    monkeypatch.setattr(gram, "_GRAM_UP_TO", limits[1])
+    monkeypatch.setattr(inner_products, "_SVD_UP_TO", limits[0])
+    monkeypatch.setattr(inner_products, "_GRAM_UP_TO", limits[1])
     q = wk.quadratic.pca(sp.csr_array(X) if sparse else X, 3)
     np.testing.assert_allclose(q.eigenvalues, oracle.eigenvalues, rtol=1e-9)
     np.testing.assert_allclose(q.Y, oracle.Y, atol=1e-6)
@@ -240,8 +240,8 @@ def test_lle_accepts_sparse_rows_and_given_neighbours():
     q = wk.quadratic.lle(X, n_neighbors=8)
     given = wk.quadratic.lle(sp.csr_array(X), graph=wk.graph.knn(X, 8))
     np.testing.assert_allclose(given.Y, q.Y, atol=1e-6)
-    with pytest.raises(InvalidParameterError, match="reg"):
-        wk.quadratic.lle(X, reg=0.0)
+    with pytest.raises(InvalidParameterError, match="regularization"):
+        wk.quadratic.lle(X, regularization=0.0)
     with pytest.raises(InvalidParameterError, match="neighbour graph of the 90 rows"):
         wk.quadratic.lle(X, graph=wk.graph.knn(X[:50], 8))
 

@@ -105,6 +105,8 @@ def test_parameters_are_checked():
         with pytest.raises(InvalidParameterError, match=next(iter(bad))):
             wk.quadratic.mvu(X, **bad)
     with pytest.raises(MemoryLimitError, match="edges"):
+        wk.quadratic.mvu(wk.graph.knn(X, 4), max_memory="1KB")
+    with pytest.raises(MemoryLimitError, match="neighbour search"):
         wk.quadratic.mvu(X, max_memory="1KB")
     with pytest.raises(InvalidInputError, match="nothing to unfold"):
         wk.quadratic.mvu(np.ones((5, 2)), n_neighbors=4)

@@ -10,14 +10,17 @@ standardized Y, the objective, and with `to_textbook()` the coordinates as the m
          └─> weights of all pairs (never listed unless asked for):              ├─> solvers.eigen ─> Quadratic
              pca, kernel_pca, classical_mds, isomap, mvu (after a max-variance SDP) ─┘
 
-result.py Quadratic    spectral.py laplacian, lle    gram.py pca, kernel_pca
-distances.py classical_mds, isomap                   unfolding.py mvu
+result.py             Quadratic
+inner_products.py     pca, kernel_pca
+squared_distances.py  classical_mds, isomap
+neighbor_weights.py   laplacian, lle
+unfolding.py          mvu (semidefinite.py: its semidefinite program)
 """
 
-from .distances import classical_mds, isomap
-from .gram import kernel_pca, pca
+from .inner_products import kernel_pca, pca
+from .neighbor_weights import laplacian, lle
 from .result import Quadratic
-from .spectral import laplacian, lle
+from .squared_distances import classical_mds, isomap
 from .unfolding import Unfolding, mvu
 
 __all__ = [

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidInputError
 from ...graph.edges import read_only
-from ...resources import check_memory, parse_memory
+from ...run import Run
 from ...solvers.eigen import bottom_of_dense, standardized
 from ...typing import FloatArray
 
@@ -62,9 +62,8 @@ class AllPairs:
 
     def listed(self, max_memory: int | float | str | None) -> Pairs:
         """The pairs i < j and their weights, if the list fits."""
-        check_memory(
+        Run.of(random_state=0, max_memory=max_memory).check_memory(
             _PAIR_BYTES * self.count,
-            parse_memory(max_memory),
             f"the list of all {self.count} pairs of {self.n} items",
             "The solution in Y does not need it; call pairs(max_memory=...) to allow more.",
         )
@@ -84,13 +83,32 @@ class AllPairs:
 class Quadratic:
     """The weights of a quadratic problem, and its exact solution.
 
-    Y               n × m, standardized: (1/n) YᵀY = I, Yᵀ1 = 0, by ascending eigenvalue; with `masses` d
-                    (normalised Laplacian) instead (1/n) Yᵀ diag(d) Y = I, Yᵀd = 0
-    objective       (1/p) Σ w_ij ‖y_i − y_j‖², which is (n/p) times the sum of the eigenvalues
-    eigenvalues     the m bottom eigenvalues of L, beside that of the constant vector
-    edges, weights  the pairs i < j and w_ij; for the methods that weigh all n(n−1)/2 pairs they are listed
-                    when first asked for, and not if that takes more than 2 GB (`pairs` allows more)
-    to_textbook()   the coordinates as the method's own paper scales them
+    `to_textbook()` gives the coordinates as the method's own paper scales them.
+
+    Attributes
+    ----------
+    Y : ndarray of shape (n, n_components)
+        The map, standardized: (1/n) YᵀY = I, Yᵀ1 = 0, by ascending eigenvalue; with `masses` d instead
+        (1/n) Yᵀ diag(d) Y = I, Yᵀd = 0.
+    objective : float
+        (1/p) Σ w_ij ‖y_i − y_j‖², which is (n/p) times the sum of the eigenvalues.
+    eigenvalues : ndarray of shape (n_components,)
+        The bottom eigenvalues of L, beside that of the constant vector.
+    edges, weights : ndarrays of shape (p, 2) and (p,)
+        The pairs i < j and w_ij; for the methods that weigh all n(n−1)/2 pairs they are listed when first asked for, and
+        not if that takes more than 2 GB (`pairs` allows more).
+    masses : ndarray of shape (n,) or None
+        What each item counts in the constraint; None is one for all.
+    method : str
+        Name of the function that made it.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> solved = wk.quadratic.pca(digits.X[:100])
+    >>> solved.Y.shape, solved.n_edges
+    ((100, 2), 4950)
     """
 
     method: str
@@ -167,13 +185,12 @@ def solve_all_pairs(
     n: int,
     similarity: Callable[[int, int], Matrix],
     n_components: int,
-    max_memory: int | float | str | None,
+    run: Run,
     what: str,
 ) -> Quadratic:
     """The quadratic problem whose weights are the double-centred similarities."""
-    check_memory(
+    run.check_memory(
         8 * n * n * (2 if n <= 1000 else 1),
-        parse_memory(max_memory),
         f"the {n} × {n} matrix of {method}",
         "Give fewer items or a larger max_memory.",
     )

@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ...errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
+from ...checks import choice, integer, number
+from ...errors import InvalidInputError, NotConvergedWarning
 from ...graph import Graph
 from ...graph.edges import read_only
-from ...resources import check_memory, parse_memory
+from ...run import Run
 from ...solvers.eigen import check_components
 from ...typing import Metric
-from .distances import connected_graph
-from .interior import RELATIONS, MaxVariance, solve_max_variance
 from .result import Quadratic, solve_all_pairs
+from .semidefinite import RELATIONS, MaxVariance, solve_max_variance
+from .squared_distances import connected_graph
 
 Matrix = NDArray[np.float64]
 
@@ -29,13 +30,27 @@ _LEAST_SQUARE = 1e-8  # of the mean squared distance: duplicates are kept this c
 class Unfolding(Quadratic):
     """A Quadratic whose weights are the Gram matrix of an unfolding, with the proof that it is the best.
 
-    gram       n × n, centred, positive semidefinite; weights are its entries
-    graph      the neighbours whose distances it keeps
-    tensions   the dual variable of each edge of `graph`, the force in a rod of that length when all items are
-               pulled apart. L of these weights has no eigenvalue below 1 beside the constant vector's, and `gram`
-               lies in the eigenvectors of eigenvalue 1: it solves the quadratic problem of the tensions too
-    violation  largest deviation of a squared distance, relative to the mean squared distance
-    gap        upper bound on what the variance (less the price of violations) lacks to the best, relative to it
+    Attributes
+    ----------
+    gram : ndarray of shape (n, n)
+        Centred, positive semidefinite; weights are its entries.
+    graph : Graph
+        The neighbours whose distances it keeps.
+    tensions : ndarray
+        The dual variable of each edge of `graph`, the force in a rod of that length when all items are pulled apart. L of
+        these weights has no eigenvalue below 1 beside the constant vector's, and `gram` lies in the eigenvectors of
+        eigenvalue 1: it solves the quadratic problem of the tensions too.
+    violation : float
+        Largest deviation of a squared distance, relative to the mean squared distance.
+    gap : float
+        Upper bound on what the variance (less the price of violations) lacks to the best, relative to it.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> wk.quadratic.mvu(digits.X[:30], n_neighbors=8).gap < 1e-5
+    True
     """
 
     gram: Matrix = field(kw_only=True, repr=False)
@@ -61,23 +76,56 @@ def mvu(
 
         maximise tr G  subject to  G ⪰ 0, G1 = 0, G_ii − 2 G_ij + G_jj = δ_ij² for neighbours (i, j)
 
-    `X` is data, from which the exact graph of `n_neighbors` is made, or a connected Graph with distances.
-    `distances`: "equal" as above, or "at_most" (≤, the dual of the fastest mixing Markov process), which always
-    has a solution. With "equal" deviations are priced, so high that on average they are about a millionth of a
-    squared distance (`violation` is the largest): many graphs determine parts of G so tightly that without a
-    price tensions would grow without end.
+    The semidefinite program is solved by a primal-dual interior-point method. Time grows with the cube, memory with the
+    square of the number of edges: it is for a few hundred items and a few thousand edges. `to_textbook()` gives the
+    unfolded coordinates.
 
-    The semidefinite program is solved by a primal-dual interior-point method until the gap is `tol`. Time grows
-    with the cube, memory with the square of the number of edges: some hundred items, a few thousand edges.
-    `to_textbook()` gives the unfolded coordinates.
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or Graph
+        Rows, from which the exact neighbour graph is made, or a graph with distances. It must be connected.
+    n_components : int, default=2
+        Dimension of the map.
+    n_neighbors : int, default=4
+        Neighbours of each row.
+    metric : str or callable, default="euclidean"
+        The metric of `winkel.graph.knn`.
+    distances : {"equal", "at_most"}, default="equal"
+        Whether distances are kept, as above, or may not grow (≤, the dual of the fastest mixing Markov process), which
+        always has a solution. With "equal" deviations are priced, so high that on average they are about a millionth of a
+        squared distance (`violation` is the largest): many graphs determine parts of G so tightly that without a price
+        tensions would grow without end.
+    tol : float, default=1e-5
+        The gap at which to stop.
+    max_iter : int, default=100
+        Iterations at most.
+    n_jobs : int or None, default=None
+        Number of threads; None uses every core.
+    max_memory : int, str or None, default=None
+        Most memory to use, in bytes or as text such as "4GB".
+
+    Returns
+    -------
+    Unfolding
+        The weights, the exact solution, and the proof that the Gram matrix is the best.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> path = wk.Graph.from_edges([[0, 1], [1, 2], [2, 3]], distances=[1.0, 2.0, 3.0])
+    >>> unfolded = wk.quadratic.mvu(path, 1).to_textbook()[:, 0]  # a chain is pulled straight
+    >>> abs(unfolded[1:] - unfolded[:-1]).round(3)
+    array([1., 2., 3.])
     """
-    _check(distances, tol, max_iter)
-    graph = connected_graph(X, n_neighbors, metric, n_jobs, "maximum variance unfolding")
+    choice("distances", distances, RELATIONS)
+    tol = number("tol", tol, 0.0, 1.0, low_open=True, high_open=True)
+    max_iter = integer("max_iter", max_iter, 1)
+    run = Run.of(random_state=0, n_jobs=n_jobs, max_memory=max_memory)
+    graph = connected_graph(X, n_neighbors, metric, run, "maximum variance unfolding")
     n, p = graph.n, graph.n_edges
     check_components(n_components, n - 1, f"{n} points span at most {n - 1} dimensions")
-    check_memory(
+    run.check_memory(
         8.0 * (4 * p**2 + 16 * n**2),
-        parse_memory(max_memory),
         f"maximum variance unfolding with {p} edges",
         "Give fewer n_neighbors or fewer items.",
     )
@@ -91,7 +139,7 @@ def mvu(
         _warn(best, tol, max_iter)
         gram = best.gram * unit
         base = solve_all_pairs(
-            "mvu", n, lambda start, stop: gram[start:stop], n_components, max_memory, "the unfolding"
+            "mvu", n, lambda start, stop: gram[start:stop], n_components, run, "the unfolding"
         )
     return Unfolding(
         base.method,
@@ -104,17 +152,6 @@ def mvu(
         violation=best.violation,
         gap=best.gap,
     )
-
-
-def _check(distances: str, tol: float, max_iter: int) -> None:
-    if distances not in RELATIONS:
-        raise InvalidParameterError(
-            f"distances must be one of {', '.join(map(repr, RELATIONS))}; got {distances!r}."
-        )
-    if isinstance(tol, bool) or not isinstance(tol, int | float | np.number) or not 0 < tol < 1:
-        raise InvalidParameterError(f"tol must lie between 0 and 1; got {tol!r}.")
-    if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
-        raise InvalidParameterError(f"max_iter must be a positive integer; got {max_iter!r}.")
 
 
 def _warn(best: MaxVariance, tol: float, max_iter: int) -> None:

@@ -12,10 +12,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...checks import choice, integer, number, optional, positive
 from ...data import as_matrix
-from ...errors import InvalidInputError, InvalidParameterError
+from ...errors import InvalidInputError
 from ...graph.spectral_layout import fix_signs
-from ...resources import check_memory, parse_memory
+from ...run import Run
 from ...solvers.eigen import bottom_of_dense, bottom_of_operator, check_components, standardized
 from .result import BLOCK, AllPairs, Quadratic, require_positive, solve_all_pairs
 
@@ -92,18 +93,41 @@ class _Centred:
 def pca(X: Any, n_components: int = 2, *, max_memory: int | float | str | None = None) -> Quadratic:
     """Principal components: weights w_ij = x_iᵀx_j of the centred rows, for all pairs (so L = −XXᵀ).
 
-    `X` is n × d, dense or CSR; sparse data is centred implicitly. `to_textbook()` gives the scores, the
-    projections on the axes of largest variance; `−eigenvalues / (n − 1)` are the variances. n_components may
-    be up to the rank of the centred X.
+    `to_textbook()` gives the scores, the projections on the axes of largest variance; `−eigenvalues / (n − 1)` are the
+    variances.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix of shape (n, d)
+        The rows; sparse ones are centred implicitly.
+    n_components : int, default=2
+        Dimension of the map, up to the rank of the centred X.
+    max_memory : int, str or None, default=None
+        Most memory to use, in bytes or as text such as "4GB".
+
+    Returns
+    -------
+    Quadratic
+        The weights and the exact solution.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> pca = wk.quadratic.pca(digits.X)
+    >>> pca.to_textbook().shape
+    (1797, 2)
+    >>> (-pca.eigenvalues / (pca.n - 1)).round()
+    array([179., 164.])
     """
+    run = Run.of(random_state=0, max_memory=max_memory)
     centred = _Centred.of(as_matrix(X))
     n, d = centred.shape
     check_components(n_components, min(n - 1, d), f"X is {n} × {d} and its rows are centred")
     small = min(n, d)
     direct = n * d * small <= _SVD_UP_TO
-    check_memory(
+    run.check_memory(
         16.0 * n * d if direct else 16.0 * small**2 if small <= _GRAM_UP_TO else 16.0 * n * 64,
-        parse_memory(max_memory),
         f"pca of {n} × {d} values",
         "Give fewer rows or columns or a larger max_memory.",
     )
@@ -154,15 +178,39 @@ def kernel_pca(
 ) -> Quadratic:
     """Kernel principal components: weights are the double-centred kernel matrix, for all pairs.
 
-    `kernel`: "linear" xᵀy, "rbf" exp(−gamma ‖x − y‖²), "polynomial" (gamma xᵀy + coef0)^degree, or
-    "precomputed", with `X` the symmetric n × n kernel matrix. gamma defaults to 1 / number of columns.
     `to_textbook()` gives the scores.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix of shape (n, d)
+        The rows; with kernel="precomputed" the symmetric n × n matrix of another kernel.
+    n_components : int, default=2
+        Dimension of the map, up to the number of positive eigenvalues.
+    kernel : {"linear", "rbf", "polynomial", "precomputed"}, default="rbf"
+        "linear" is xᵀy, "rbf" is exp(−gamma ‖x − y‖²), "polynomial" is (gamma xᵀy + coef0)^degree.
+    gamma : float or None, default=None
+        Parameter of the kernel; None is 1 / number of columns.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        Constant of the polynomial kernel.
+    max_memory : int, str or None, default=None
+        Most memory to use, in bytes or as text such as "4GB".
+
+    Returns
+    -------
+    Quadratic
+        The weights and the exact solution.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> wk.quadratic.kernel_pca(digits.X[:200], gamma=0.001).to_textbook().shape
+    (200, 2)
     """
-    if kernel not in _KERNELS:
-        raise InvalidParameterError(
-            f"kernel must be one of {', '.join(map(repr, _KERNELS))}; got {kernel!r}. "
-            'For another kernel pass its matrix with kernel="precomputed".'
-        )
+    run = Run.of(random_state=0, max_memory=max_memory)
+    choice("kernel", kernel, _KERNELS)
     values = as_matrix(X, allow_sparse=kernel != "precomputed")
     n = int(values.shape[0])
     check_components(n_components, n - 1, f"there are {n} items and the kernel is centred")
@@ -172,17 +220,15 @@ def kernel_pca(
     else:
         similarity = _kernel_rows(values, kernel, _check_kernel(values, gamma, degree, coef0), degree, coef0)
     with threadpool_limits(1, user_api="blas"):
-        return solve_all_pairs("kernel_pca", n, similarity, n_components, max_memory, "the centred kernel")
+        return solve_all_pairs("kernel_pca", n, similarity, n_components, run, "the centred kernel")
 
 
 def _check_kernel(X: Any, gamma: float | None, degree: int, coef0: float) -> float:
-    if gamma is not None and (not isinstance(gamma, int | float | np.number) or not 0 < gamma < np.inf):
-        raise InvalidParameterError(f"gamma must be a positive number or None; got {gamma!r}.")
-    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 1:
-        raise InvalidParameterError(f"degree must be a positive integer; got {degree!r}.")
-    if not isinstance(coef0, int | float | np.number) or not np.isfinite(coef0):
-        raise InvalidParameterError(f"coef0 must be a finite number; got {coef0!r}.")
-    return 1.0 / X.shape[1] if gamma is None else float(gamma)
+    """Gamma, after a check of all parameters."""
+    integer("degree", degree, 1)
+    number("coef0", coef0)
+    width = optional(positive, "gamma", gamma)
+    return 1.0 / X.shape[1] if width is None else float(width)
 
 
 def _kernel_rows(
