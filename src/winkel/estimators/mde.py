@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..data import Table
 from ..methods.mde.fit import Model, extend, fit, place
-from ..methods.mde.settings import MAX_DISTANCES, Settings
+from ..methods.mde.plan import Settings
+from ..methods.mde.problems import MAX_DISTANCES
 from ..problem import Constraint, Problem
 from ..problem.distortions import Distortion
 from ..typing import FloatArray, IntArray

@@ -5,7 +5,7 @@
              are one item    start, stages, iterations
 
 fit.py        fit, place, extend: what the estimator calls
-settings.py   Settings: the user's wishes, checked; Forces: the penalties they stand for
+plan.py       Settings, the user's wishes, checked; Plan, what is made of them
 problems.py   preserve_neighbors, preserve_distances: the problems themselves, also without an estimator
 """
 

@@ -22,9 +22,8 @@ from ...solvers.base import History, Status
 from ...typing import FloatArray, IntArray
 from .distinct import Items, find_items
 from .placement import landmarks, place_by_distances, place_by_neighbors
-from .plan import ITERATIONS, Source, make_plan, make_problem
+from .plan import ITERATIONS, Settings, Source, make_plan, make_problem
 from .problems import check_weights, repulsion_of_a_row
-from .settings import Settings
 
 _BLOCK = 4096  # new rows placed at a time, which bounds the memory
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,34 +11,18 @@ from numpy.typing import NDArray
 from ... import _core
 from ...problem.distortions import Distortion, FusedPart
 from ...problem.distortions.base import DEFAULT_FLOOR
+from ...problem.field import TABULATED
+from ...problem.tabulation import tabulated
 from ...run import Run
 from ...typing import FloatArray
 from ..starts import weighted_mean
-from .settings import Forces
+from .problems import Forces
 
 MAX_LANDMARKS = 512
-_MAX_ITER, _TOL = 200, 1e-6
+_MAX_ITER, _TOL, _TRIES = 200, 1e-6, 30
 _NEAREST = 8  # landmarks between which a row begins
 
 Matrix = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class _Anchors:
-    """Fitted rows that share one distortion: the same for all new rows (one row of indices), or some for each (q × k)."""
-
-    distortion: Callable[[int], Distortion]  # of the new row with that number
-    index: NDArray[np.int32]
-    weight: float
-
-    def add(self, row: int, y: Matrix, Y: Matrix, gradient: Matrix) -> float:
-        """The sum of the terms of one new row at y; adds their gradient."""
-        offset = y - Y[self.index[row if len(self.index) > 1 else 0]]
-        d = np.sqrt((offset * offset).sum(axis=1))
-        value, slope = self.distortion(row).value_and_derivative(d)
-        factor = self.weight * slope / np.maximum(d, np.finfo(np.float64).tiny)
-        gradient += (factor[:, None] * offset).sum(axis=0)
-        return self.weight * float(value.sum())
 
 
 def landmarks(n: int, run: Run) -> NDArray[np.int32]:
@@ -60,20 +44,12 @@ def place_by_neighbors(
     Cauchy penalty is felt by close rows only, which landmarks cannot stand for: there all fitted rows repel.
     """
     anchors = np.ascontiguousarray(Y, dtype=np.float64)
-    start = weighted_mean(anchors, index, distance)
-    parts = [(forces.attractive, index, 1.0)]
+    groups = [_penalty_group(forces.attractive, index, 1.0)]
     if forces.repulsive is not None and repulsion > 0:
         marks = np.arange(len(Y), dtype=np.int32) if forces.short_ranged else landmarks(len(Y), run)
-        parts.append((forces.repulsive, marks[None, :], -repulsion / marks.size))
-    fused = [distortion.fused() for distortion, _, _ in parts]
-    if all(fused):
-        groups = [
-            _group(part, marks, np.full(marks.shape, weight * part.weights), None)
-            for (part,), (_, marks, weight) in zip(fused, parts)
-        ]
-        return _core.place_rows(anchors, start, groups, _MAX_ITER, _TOL, run.n_jobs)
-    own = [_Anchors(lambda row, f=f: f, marks, weight) for f, marks, weight in parts]  # type: ignore[misc]
-    return _place_by_formula(anchors, start, own)
+        groups.append(_penalty_group(forces.repulsive, marks[None, :], -repulsion / marks.size))
+    start = weighted_mean(anchors, index, distance)
+    return _core.place_rows(anchors, start, groups, _MAX_ITER, _TOL, run.n_jobs)
 
 
 def place_by_distances(
@@ -93,9 +69,8 @@ def place_by_distances(
     start = weighted_mean(anchors, marks[nearest], np.take_along_axis(wanted, nearest, axis=1))
     fused = make(wanted.ravel()).fused()
     if len(fused) != 1:
-        return _place_by_formula(
-            anchors, start, [_Anchors(lambda row: make(wanted[row]), marks[None, :], 1.0)]
-        )
+        rows = [_place_row(anchors[marks], make(wanted[i]), start[i]) for i in range(len(start))]
+        return np.stack(rows)
     # A loss takes its floor from the mean of its distances, which must not depend on what rows come together.
     part = replace(fused[0], floor=1e-6 * float(anchors.std()) or DEFAULT_FLOOR)
     weights = np.reshape(np.broadcast_to(part.weights, wanted.size), wanted.shape)
@@ -103,8 +78,21 @@ def place_by_distances(
     return _core.place_rows(anchors, start, [group], _MAX_ITER, _TOL, run.n_jobs)
 
 
+def _penalty_group(penalty: Distortion, index: NDArray[np.int32], weight: float) -> _core.AnchorGroup:
+    """Fitted rows that share a penalty of one weight for all, by its fused kernel or by a table of its values."""
+    fused = penalty.fused()
+    if len(fused) == 1:
+        return _group(fused[0], index, np.full(index.shape, weight * fused[0].weights), None)
+    plain = FusedPart(TABULATED, 0.0, 0.0, penalty.floor, 1.0)
+    return _group(plain, index, np.full(index.shape, weight), None, tabulated(penalty))
+
+
 def _group(
-    part: FusedPart, anchors: NDArray[np.int32], weights: FloatArray, deviations: Matrix | None
+    part: FusedPart,
+    anchors: NDArray[np.int32],
+    weights: FloatArray,
+    deviations: Matrix | None,
+    table: _core.RadialTable | None = None,
 ) -> _core.AnchorGroup:
     return _core.AnchorGroup(
         part.kernel,
@@ -114,33 +102,31 @@ def _group(
         np.ascontiguousarray(anchors),
         np.ascontiguousarray(weights, dtype=np.float64),
         deviations,
+        table,
     )
 
 
-def _place_by_formula(Y: Matrix, start: Matrix, groups: list[_Anchors]) -> Matrix:
-    """What the compiled core does, for distortions that are known by their formula alone."""
-    placed = np.array(start)
-    for row in range(len(placed)):
-        placed[row] = _place_row(Y, placed[row], groups, row)
-    return placed
+def _place_row(anchors: Matrix, loss: Distortion, y: Matrix) -> Matrix:
+    """The place that `core/place.hpp` would find from y, for a loss that is known by its formula alone.
 
-
-def _place_row(Y: Matrix, y: Matrix, groups: list[_Anchors], row: int) -> Matrix:
-    """Gradient steps of Barzilai and Borwein's length that must lower the value, as in `core/place.hpp`."""
+    Gradient steps of Barzilai and Borwein's length, which must lower the value.
+    """
 
     def evaluate(at: Matrix) -> tuple[float, Matrix]:
-        gradient = np.zeros_like(at)
-        return sum(group.add(row, at, Y, gradient) for group in groups), gradient
+        offset = at - anchors
+        d = np.sqrt((offset * offset).sum(axis=1))
+        value, slope = loss.value_and_derivative(d)
+        factor = slope / np.maximum(d, np.finfo(np.float64).tiny)
+        return float(value.sum()), (factor[:, None] * offset).sum(axis=0)
 
     value, gradient = evaluate(y)
     length = first = float(np.sqrt((gradient * gradient).sum()))
-    near = groups[0].index[row if len(groups[0].index) > 1 else 0]
-    spread = float(np.sqrt(((y - Y[near]) ** 2).sum(axis=1)).mean())
+    spread = float(np.sqrt(((y - anchors) ** 2).sum(axis=1)).mean())
     step = 0.1 * max(spread, 1e-12) / first if first > 0 else 0.0
     for _ in range(_MAX_ITER):
         if length <= _TOL * first or step <= 0:
             break
-        for _ in range(30):
+        for _ in range(_TRIES):
             moved = y - step * gradient
             lower, slope = evaluate(moved)
             if lower <= value - 1e-4 * step * length * length:

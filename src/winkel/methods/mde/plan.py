@@ -7,25 +7,28 @@ Everything that depends on the data is decided here, once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
+from ...checks import choice, integer, optional, positive
 from ...data import Table
 from ...graph import Graph
 from ...graph.knn import count_items, neighbor_graph, usable_neighbors
 from ...graph.precomputed import distances_by_function
 from ...graph.structure import graph_of_groups, neighbor_groups
 from ...problem import Centered, Constraint, Problem, SolverSettings, Stage, penalties
+from ...problem.distortions import Distortion
+from ...problem.distortions.losses import as_loss
 from ...run import Run
 from ...solvers import iterate
 from ...solvers.lbfgs import LBFGS
-from ...typing import FloatArray
+from ...typing import FloatArray, Metric
 from ..starts import pivot_start, principal_start, spectral_start
-from .problems import distance_problem, neighbor_problem
-from .settings import Settings
+from .problems import Forces, distance_problem, named_constraint, neighbor_problem
 
 # Stages of weak repulsion that lead to the Cauchy penalty: classes come apart before neighbours do. A map that repels
 # more is wider, by about the root of how much more; with these stretches 100 iterations end on MNIST below what 160
@@ -41,6 +44,70 @@ STAGED_ITERATIONS, ITERATIONS = 100, 300
 # From so many rows on, groups of neighbours go first: with this share of the repulsion, and so many iterations.
 GROUPS_FROM, GROUPS_SHARE, GROUPS_ITERATIONS = 1000, 0.001, 100
 _GROUP_SPREAD = 0.3  # standard deviation of the rows about their group, in units of the Cauchy penalty
+
+
+_PRESERVES = ("neighbors", "distances")
+_STARTS = ("spectral", "random")
+_SOLVERS = ("auto", "lbfgs", "stochastic")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for. None and "auto" are left to the plan, which knows the data."""
+
+    n_components: int
+    preserve: str
+    n_neighbors: int
+    metric: Metric
+    forces: Forces
+    repulsive_fraction: float
+    loss: Callable[[FloatArray], Distortion]
+    max_distances: int
+    constraint: Constraint
+    init: str | FloatArray
+    solver: str
+    max_iter: int | None
+    tol: float
+    memory_size: int
+
+    @classmethod
+    def of(cls, wishes: Any) -> Settings:
+        """The parameters of an estimator, checked."""
+        n_components = integer("n_components", wishes.n_components, 1)
+        constraint = named_constraint(wishes.constraint, wishes.anchors)
+        max_iter = optional(integer, "max_iter", wishes.max_iter, 0)
+        choice("solver", wishes.solver, _SOLVERS)
+        SolverSettings(tol=wishes.tol, memory_size=wishes.memory_size)
+        if isinstance(wishes.init, str):
+            choice("init", wishes.init, _STARTS, also="an array of positions")
+        return cls(
+            n_components=n_components,
+            preserve=choice("preserve", wishes.preserve, _PRESERVES),
+            n_neighbors=integer("n_neighbors", wishes.n_neighbors, 1),
+            metric=wishes.metric,
+            forces=Forces.of(
+                wishes.attractive, wishes.repulsive, wishes.repulsive_pairs, n_components, constraint
+            ),
+            repulsive_fraction=positive("repulsive_fraction", wishes.repulsive_fraction),
+            loss=as_loss(wishes.loss),
+            max_distances=integer("max_distances", wishes.max_distances, 1),
+            constraint=constraint,
+            init=wishes.init if isinstance(wishes.init, str) else np.asarray(wishes.init),
+            solver=wishes.solver,
+            max_iter=max_iter,
+            tol=float(wishes.tol),
+            memory_size=int(wishes.memory_size),
+        )
+
+    def solving(self, usual_iterations: int) -> SolverSettings:
+        """What the solver is told, with `usual_iterations` where none were asked for."""
+        return SolverSettings(
+            solver=self.solver,
+            max_iter=usual_iterations if self.max_iter is None else self.max_iter,
+            tol=self.tol,
+            memory_size=self.memory_size,
+            expects_convergence=False,
+        )
 
 
 @dataclass(frozen=True)

@@ -124,8 +124,8 @@ class Weighted(Distortion):
         }
         return self._changed(**vectors)
 
-    def scaled(self, factor: float) -> Self:
-        """The same distortion with `factor` times its weights."""
+    def scaled(self, factor: float | FloatArray) -> Self:
+        """The same distortion with its weights times `factor`: one number, or one for each pair."""
         return self._changed(weights=factor * self.weights)
 
     def _changed(self, **values: Any) -> Self:

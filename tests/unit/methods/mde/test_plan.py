@@ -5,8 +5,8 @@ import pytest
 
 import winkel as wk
 from winkel.data import as_table
-from winkel.methods.mde.plan import CAUCHY_STAGES, GROUPS_FROM, Source, fit_scale, make_plan
-from winkel.methods.mde.settings import Forces, Settings
+from winkel.methods.mde.plan import CAUCHY_STAGES, GROUPS_FROM, Settings, Source, fit_scale, make_plan
+from winkel.methods.mde.problems import Forces
 from winkel.problem import Centered, Standardized, penalties
 from winkel.run import Run
 
