@@ -83,26 +83,21 @@ def _penalty_group(penalty: Distortion, index: NDArray[np.int32], weight: float)
     fused = penalty.fused()
     if len(fused) == 1:
         return _group(fused[0], index, np.full(index.shape, weight * fused[0].weights), None)
-    plain = FusedPart(TABULATED, 0.0, 0.0, penalty.floor, 1.0)
-    return _group(plain, index, np.full(index.shape, weight), None, tabulated(penalty))
+    index, weights = np.ascontiguousarray(index), np.full(index.shape, weight)
+    return _core.AnchorGroup(TABULATED, 0.0, 0.0, penalty.floor, index, weights, None, tabulated(penalty))
 
 
 def _group(
-    part: FusedPart,
-    anchors: NDArray[np.int32],
-    weights: FloatArray,
-    deviations: Matrix | None,
-    table: _core.RadialTable | None = None,
+    part: FusedPart, index: NDArray[np.int32], weights: FloatArray, deviations: Matrix | None
 ) -> _core.AnchorGroup:
     return _core.AnchorGroup(
         part.kernel,
         part.first,
         part.second,
         part.floor,
-        np.ascontiguousarray(anchors),
+        np.ascontiguousarray(index),
         np.ascontiguousarray(weights, dtype=np.float64),
         deviations,
-        table,
     )
 
 
