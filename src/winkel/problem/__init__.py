@@ -2,9 +2,11 @@
 
     distortions/   what is lost when a pair lies at distance d   penalties, losses, a user's own
     constraints.py which embeddings are allowed                  centered, standardized, anchored, a user's own
-    problem.py     the average distortion, its gradient, diagnostics
+    registry.py    the names by which penalties, losses and constraints are known
+    problem.py     the average distortion, its gradient, diagnostics (pairs.py: pairs, packed for the core)
+    field.py       sums over all pairs: by a tree, on a grid (grid.py), of any function (tabulation.py)
     solving.py     which solver suits a problem, and the Embedding it finds (exact.py: quadratic problems)
-    stream.py      pairs that come in batches, for problems that exceed memory (edge_files.py, stream_problem.py)
+    stream.py      pairs that come in batches, for problems that exceed memory (stream_problem.py)
     validation.py  sanity checks of an embedding: distribution, held-out pairs, bias between groups
 
 The average distortion and its gradient are one fused pass in the compiled core.
@@ -12,10 +14,9 @@ The average distortion and its gradient are one fused pass in the compiled core.
 
 from .constraints import Anchored, Centered, Constraint, Standardized, as_constraint
 from .distortions import Distortion, losses, penalties
-from .edge_files import open_edges
 from .problem import Problem, Pulls
 from .solving import SolverSettings, Stage, solve
-from .stream import ArrayStream, ChunkStream, EdgeBatch, EdgeStream
+from .stream import ArrayStream, ChunkStream, EdgeBatch, EdgeStream, open_edges
 from .stream_problem import StreamProblem
 from .validation import GroupBias, Redundancy, distortion_cdf, group_bias, held_out, redundancy
 

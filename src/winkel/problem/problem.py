@@ -3,36 +3,52 @@
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _core
-from ..errors import InvalidInputError, InvalidParameterError
+from ..errors import InvalidParameterError
 from ..resources import resolve_n_jobs
-from ..run import CHECKPOINT_SECONDS, Run
 from ..typing import FloatArray, IntArray, RandomState
+from .base import Constrained
 from .constraints import Constraint, as_constraint, as_placed_items, check_placed_items
 from .distortions import as_distortion
 from .distortions.base import as_weights
 from .field import Field, Kernel
-from .packing import PairPlan, pack_pairs
+from .pairs import PairPlan, checked_components, checked_edges, pack_pairs
 from .validation import GroupBias, Redundancy, distortion_cdf, group_bias, redundancy
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-    from typing import Any, Self
-
-    from ..embedding import Embedding
-    from .stream_problem import StreamProblem
+    from collections.abc import Mapping
+    from typing import Any
 
 
 class Pulls:
-    """Soft positions: each named item is drawn to its target by w‖yᵢ − tᵢ‖²."""
+    """Soft positions: each named item is drawn to its target by w‖yᵢ − tᵢ‖².
+
+    Parameters
+    ----------
+    indices : array of int, shape (k,)
+        The items that are drawn.
+    targets : array of shape (k, n_components)
+        Where each is drawn to.
+    weights : float or array of shape (k,), default=1.0
+        How strongly; zero or positive.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> pulls = wk.Pulls([0, 1], [[0.0], [3.0]])
+    >>> constraint = wk.Anchored([2], [[1.0]])
+    >>> problem = wk.Problem(
+    ...     [[0, 1], [1, 2]], wk.penalties.Quadratic(), n_components=1, constraint=constraint, pulls=pulls
+    ... )
+    >>> problem.solve().Y.round(2).ravel()
+    array([0.8, 1.6, 1. ])
+    """
 
     def __init__(self, indices: ArrayLike, targets: ArrayLike, weights: ArrayLike = 1.0) -> None:
         self.indices, self.targets = as_placed_items("Pulls", indices, targets)
@@ -52,125 +68,10 @@ class Pulls:
         return float(np.sum(weighted * offset))
 
 
-class Constrained(ABC):
-    """What every problem has: the embeddings it allows, threads to work with, and a solution."""
-
-    constraint: Constraint
-    n_threads: int
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of an embedding."""
-
-    def project(self, Y: FloatArray) -> FloatArray:
-        """The allowed embedding nearest to Y."""
-        return self.constraint.project(Y)
-
-    def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
-        """The direction nearest to G that the constraint allows at Y."""
-        return self.constraint.project_tangent(Y, G)
-
-    def check_embedding(self, Y: ArrayLike) -> FloatArray:
-        """Y as a contiguous float array of the right shape, checked to be finite."""
-        array = np.asarray(Y)
-        array = np.ascontiguousarray(array, dtype=np.float64 if array.dtype == np.float64 else np.float32)
-        if array.shape != self.shape:
-            raise InvalidInputError(f"Y must have shape {self.shape} (items, components); got {array.shape}.")
-        finite = np.isfinite(array)
-        if not finite.all():
-            row = int(np.argmin(finite.all(axis=1)))
-            raise InvalidInputError(f"Y must be finite; row {row} is {array[row]}.")
-        return array
-
-    def with_jobs(self, n_jobs: int | None) -> Self:
-        """The same problem worked on by another number of threads."""
-        n_threads = resolve_n_jobs(n_jobs)
-        if n_threads == self.n_threads:
-            return self
-        other = copy.copy(self)
-        other.n_threads = n_threads
-        other.constraint = self.constraint.with_threads(n_threads)
-        return other
-
-    def solve(
-        self,
-        init: ArrayLike | None = None,
-        *,
-        solver: str = "auto",
-        batch_size: int | None = None,
-        max_iter: int = 300,
-        tol: float = 1e-5,
-        memory_size: int = 10,
-        random_state: RandomState = None,
-        n_jobs: int | None = None,
-        verbose: bool | int = False,
-        callbacks: Sequence[object] | None = None,
-        time_limit: float | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: float = CHECKPOINT_SECONDS,
-        keep_frames: int = 0,
-    ) -> Embedding:
-        """The Embedding that `solver` finds from `init`, or from a random start.
-
-        Parameters
-        ----------
-        init : array of shape (n_items, n_components) or None, default=None
-            Where to begin; the nearest allowed embedding is taken. None draws a random one.
-        solver : {"auto", "lbfgs", "stochastic", "linear", "eigen"}, default="auto"
-            "lbfgs" is projected L-BFGS. "stochastic" works on `batch_size` pairs at a time; a StreamProblem takes no
-            other. "linear" solves anchored quadratic problems exactly, in double precision, whatever the start, and "eigen"
-            standardized ones. "auto" takes an exact solver where there is one, and "lbfgs" elsewhere.
-        batch_size : int or None, default=None
-            Pairs in a batch of the stochastic solver; None takes a tenth of them, or a million if that is less.
-        max_iter : int, default=300
-            Iterations at most; for the stochastic solver, rounds.
-        tol : float, default=1e-5
-            Stop when the residual is at most this. The stochastic solver finds the residual after each pass over the pairs.
-        memory_size : int, default=10
-            Steps that L-BFGS remembers.
-        random_state : int, RandomState, Generator or None, default=None
-            Seed of the start and of batches; None draws one, which the Embedding keeps.
-        n_jobs : int or None, default=None
-            Number of threads; None is that of the problem. Results have the same bytes for any.
-        verbose : bool or int, default=False
-            Whether to show progress.
-        callbacks : list of functions or None, default=None
-            Called after each iteration with an IterationInfo; one that returns True stops the solver.
-        time_limit : float or None, default=None
-            Seconds after which to stop with what is there.
-        checkpoint : path or None, default=None
-            File to write on the way, and to go on from if it exists.
-        checkpoint_every : float, default=60
-            Seconds between two checkpoints.
-        keep_frames : int, default=0
-            How many iterates to keep on the way.
-
-        Returns
-        -------
-        Embedding
-            The embedding, its objective and residual, the history, and how the solver ended.
-        """
-        from .solving import SolverSettings, solve
-
-        settings = SolverSettings(
-            solver=solver, batch_size=batch_size, max_iter=max_iter, tol=tol, memory_size=memory_size
-        )
-        run = Run.of(
-            random_state=random_state,
-            n_jobs=self.n_threads if n_jobs is None else n_jobs,
-            verbose=verbose,
-            callbacks=callbacks,
-            time_limit=time_limit,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            keep_frames=keep_frames,
-        )
-        return solve(cast("Problem | StreamProblem", self), init, settings, run)
-
-
 class Problem(Constrained):
     """Minimise (1/p) Σ f(dᵢⱼ) over embeddings Y that a constraint allows, where dᵢⱼ = ‖yᵢ − yⱼ‖ for p pairs (i, j).
+
+    Embeddings are float64 when given so, and float32 otherwise.
 
     Parameters
     ----------
@@ -179,23 +80,34 @@ class Problem(Constrained):
     distortion : Distortion
         One of `winkel.penalties` or `winkel.losses`, an object with `value(d)` and `derivative(d)`, or a
         function of a torch vector of distances.
-    n_items : int, optional
-        The number of items; by default the largest in `edges`, plus one.
-    n_components : int
+    n_items : int or None, default=None
+        The number of items; None takes the largest in `edges`, plus one.
+    n_components : int, default=2
         The dimension of the embedding.
-    constraint : Constraint
-        Centered(), Standardized(), Anchored(indices, values) or a user's own.
-    pulls : Pulls, optional
+    constraint : Constraint, str or None, default=None
+        Centered() (also for None), Standardized(), Anchored(indices, values), one of your own, or a name.
+    pulls : Pulls or None, default=None
         Soft positions, adding (1/p) Σ w‖yᵢ − tᵢ‖² to the average distortion.
-    background : penalty, optional
-        A penalty with one weight for all pairs of items, adding (1/p) Σ_{i<j} w f(dᵢⱼ): repulsion without sampling.
-        In two and three dimensions it is summed as a field, within a relative error of 10⁻³ of the forces.
-    charges : array, shape (n_items,), optional
+    background : distortion or None, default=None
+        A distortion that is the same for all pairs of items, adding (1/p) Σ_{i<j} w f(dᵢⱼ): repulsion without sampling. In
+        two and three dimensions it is summed as a field, with a relative error of the forces of at most 0.001 (0.008 for the
+        Cauchy penalty); in others pair by pair. Distortions without a kernel in the compiled core are tabulated.
+    charges : array of shape (n_items,) or None, default=None
         How much each item counts in the background: the term of a pair is multiplied by those of its two items.
-    n_jobs : int, optional
+    n_jobs : int or None, default=None
         The number of threads. Results have the same bytes for any.
 
-    Embeddings are float64 when given so, and float32 otherwise.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import winkel as wk
+    >>> edges = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2], [1, 3]])
+    >>> square = wk.Problem(edges, wk.losses.Quadratic([1.0, 1.0, 1.0, 1.0, 2**0.5, 2**0.5]))
+    >>> found = square.solve(random_state=0)
+    >>> found.status.word
+    'converged'
+    >>> bool(square.average_distortion(found.Y) < 1e-6)
+    True
     """
 
     def __init__(
@@ -211,9 +123,9 @@ class Problem(Constrained):
         charges: ArrayLike | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.edges = _checked_edges(edges, n_items)
+        self.edges = checked_edges(edges, n_items)
         self.n_items = int(self.edges.max()) + 1 if n_items is None else int(n_items)
-        self.n_components = _checked_components(n_components, self.n_items)
+        self.n_components = checked_components(n_components, self.n_items)
         self.distortion = as_distortion(distortion)
         self.n_threads = resolve_n_jobs(n_jobs)
         self.constraint = as_constraint(constraint).with_threads(self.n_threads)
@@ -363,57 +275,3 @@ class Problem(Constrained):
                 f"charges go with a background and must be finite, of shape ({self.n_items},); "
                 f"got shape {q.shape} and background={self.background!r}."
             )
-
-
-def _checked_components(n_components: int, n: int) -> int:
-    if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer) or n_components < 1:
-        raise InvalidParameterError(f"n_components must be a positive integer; got {n_components!r}.")
-    if n * (int(n_components) + 7) >= 2**31:  # the core pads rows by up to seven components
-        raise InvalidParameterError(
-            f"An embedding may have just under 2**31 entries; {n} items in {n_components} dimensions are more. "
-            "Use fewer components, or embed a sample as landmarks."
-        )
-    return int(n_components)
-
-
-def _checked_edges(edges: ArrayLike, n_items: int | None) -> NDArray[np.int32]:
-    """Pairs as a read-only contiguous int32 array, checked."""
-    array = np.asarray(edges)
-    if array.ndim != 2 or array.shape[1] != 2 or not len(array) or not np.issubdtype(array.dtype, np.integer):
-        raise InvalidInputError(
-            "edges must be an integer array of shape (p, 2) with at least one pair; "
-            f"got an array of {array.dtype}, shape {array.shape}."
-        )
-    if n_items is not None and (isinstance(n_items, bool) or not 2 <= n_items < 2**31):
-        raise InvalidParameterError(f"n_items must lie in [2, 2**31); got {n_items!r}.")
-    n = 2**31 - 1 if n_items is None else int(n_items)
-    low, high = int(array.min()), int(array.max())
-    if low < 0 or high >= n:
-        k = int(np.argmax(((array < 0) | (array >= n)).any(axis=1)))
-        raise InvalidInputError(
-            f"edges must name items from 0 to {n - 1}; pair {k} is {tuple(map(int, array[k]))}."
-        )
-    loops = array[:, 0] == array[:, 1]
-    if loops.any():
-        k = int(np.argmax(loops))
-        raise InvalidInputError(
-            f"edges must pair different items; pair {k} is {tuple(map(int, array[k]))}. Drop such pairs."
-        )
-    _check_unique(array)
-    out = np.array(array, dtype=np.int32, order="C")
-    out.flags.writeable = False
-    return out
-
-
-def _check_unique(edges: IntArray) -> None:
-    keys = edges.min(axis=1).astype(np.int64) * 2**31 + edges.max(axis=1)
-    if (keys[1:] > keys[:-1]).all():
-        return
-    order = np.argsort(keys, kind="stable")
-    same = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])
-    if len(same):
-        a, b = sorted((int(order[same[0]]), int(order[same[0] + 1])))
-        raise InvalidInputError(
-            f"edges must list each pair once; pairs {a} and {b} are both {tuple(map(int, edges[a]))} "
-            f"({len(same)} repeats). Merge them and add up their weights."
-        )

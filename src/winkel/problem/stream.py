@@ -1,4 +1,4 @@
-"""Pairs that need not fit in memory: streams that give them batch by batch, and the problem posed on a stream.
+"""Pairs that need not fit in memory: streams that give them batch by batch, from arrays, files or a function.
 
 A batch is a pure function of (t, size, seed): within a pass every pair appears in exactly one batch, the
 order is drawn anew for each pass where the source allows it, and any batch can be asked for at any time.
@@ -7,19 +7,25 @@ order is drawn anew for each pass where the source allows it, and any batch can 
 from __future__ import annotations
 
 import math
+import os
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import integer
 from ..errors import InvalidInputError, InvalidParameterError
 from ..random import Stream
 from ..typing import FloatArray, IntArray
 
 Chunk: TypeAlias = Any  # an array of pairs, or a tuple of it and vectors with one entry a pair
 
+BLOCK = 256  # neighbouring pairs read together from a file: about a page or two
+_LOCAL_HEADER = 30  # bytes before the name of a member in a zip file
 _SCAN = 1 << 18  # pairs looked at together when a whole source is passed over
 
 
@@ -52,8 +58,25 @@ class EdgeStream(Protocol):
 class ArrayStream:
     """Pairs in arrays, in memory or mapped from files, in a random order.
 
-    `data` are vectors with one entry a pair, such as weights or deviations. Pairs are drawn in runs of
-    `block` neighbouring ones: single ones from memory, longer runs from a disk, which reads pages.
+    Parameters
+    ----------
+    edges : array of int, shape (p, 2)
+        The pairs.
+    *data : arrays of shape (p,)
+        What comes with the pairs, such as weights or deviations.
+    n_items : int or None, default=None
+        The number of items; None takes the largest in `edges`, plus one.
+    block : int, default=1
+        Neighbouring pairs drawn together: single ones from memory, longer runs from a disk, which reads pages.
+
+    Examples
+    --------
+    >>> from winkel.problem import ArrayStream
+    >>> stream = ArrayStream([[0, 1], [1, 2], [2, 3], [3, 4]], [1.0, 2.0, 3.0, 4.0])
+    >>> stream.n_batches(2)
+    2
+    >>> stream.batch(0, size=2, seed=0).edges.shape
+    (2, 2)
     """
 
     def __init__(
@@ -62,9 +85,7 @@ class ArrayStream:
         self._edges = _pairs(edges)
         self._data = tuple(np.asanyarray(column) for column in data)
         _check_data(self._edges, self._data)
-        if isinstance(block, bool) or block < 1:
-            raise InvalidParameterError(f"block must be a positive integer; got {block!r}.")
-        self._block = int(block)
+        self._block = integer("block", block, 1)
         self._n_items = _largest(self._edges) + 1 if n_items is None else int(n_items)
         self._order: tuple[tuple[int, int], IntArray] | None = None
 
@@ -106,12 +127,29 @@ class ArrayStream:
 class ChunkStream:
     """Pairs that a function makes chunk by chunk: read from somewhere, received, or computed.
 
-    Without `n_chunks`, `chunks()` gives an iterable of chunks, always the same ones, which each pass goes
-    through in their order. With `n_chunks`, `chunks(k)` gives chunk k, and each pass has a random order of its
-    own. A chunk is an array of pairs or a tuple of that and vectors with one entry a pair. Batches are cut
+    A chunk is an array of pairs or a tuple of that and vectors with one entry a pair. Batches are cut
     from the chunks as they come: in memory are a batch and a chunk, never more. A batch should look like a
-    sample of all pairs, so where the order is fixed, it should not be sorted. `n_pairs` is counted in one pass
-    when it is not given.
+    sample of all pairs, so where the order is fixed, it should not be sorted.
+
+    Parameters
+    ----------
+    chunks : callable
+        Without `n_chunks`, `chunks()` gives an iterable of chunks, always the same ones, which each pass goes through in
+        their order. With `n_chunks`, `chunks(k)` gives chunk k, and each pass has a random order of its own.
+    n_items : int
+        The number of items.
+    n_pairs : int or None, default=None
+        The number of pairs; None counts them in one pass.
+    n_chunks : int or None, default=None
+        The number of chunks, where they can be made in any order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from winkel.problem import ChunkStream
+    >>> stream = ChunkStream(lambda k: np.array([[k, k + 1], [k, k + 2]]), n_items=12, n_chunks=10)
+    >>> stream.n_pairs
+    20
     """
 
     def __init__(
@@ -198,9 +236,7 @@ class _Cursor:
 
 def pieces(n: int, size: int) -> int:
     """The least number of pieces, none longer than `size`, that n things can be cut into."""
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-        raise InvalidParameterError(f"The size of a batch must be a positive integer; got {size!r}.")
-    return math.ceil(n / size)
+    return math.ceil(n / integer("batch_size", size, 1))
 
 
 def cut(n: int, count: int, part: int) -> tuple[int, int]:
@@ -254,3 +290,94 @@ def _joined(batches: list[EdgeBatch]) -> EdgeBatch:
     return EdgeBatch(
         np.concatenate([batch.edges for batch in batches]), tuple(np.concatenate(column) for column in data)
     )
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+def open_edges(
+    path: str | os.PathLike[str],
+    *data: str | os.PathLike[str],
+    n_items: int | None = None,
+    block: int = BLOCK,
+) -> ArrayStream:
+    """The stream of the pairs in a file, which is mapped and never read as a whole.
+
+    Parameters
+    ----------
+    path : path
+        A .npy file of the pairs, shape (p, 2), or an .npz file written by `np.savez` without compression that holds them as
+        `edges`.
+    *data : path or str
+        Further .npy files with one entry a pair, such as weights or deviations; for an .npz file names of arrays in it.
+    n_items : int or None, default=None
+        The number of items; None takes the largest in the file, plus one.
+    block : int, default=256
+        Neighbouring pairs that are read together.
+
+    Returns
+    -------
+    ArrayStream
+        The stream.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> from winkel.problem import open_edges
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "pairs.npz")
+    ...     np.savez(file, edges=np.array([[0, 1], [1, 2]]), weights=np.array([1.0, 2.0]))
+    ...     open_edges(file, "weights").n_pairs
+    2
+    """
+    where = Path(path)
+    if where.suffix == ".npz":
+        return ArrayStream(
+            _map_member(where, "edges"),
+            *(_map_member(where, os.fspath(name)) for name in data),
+            n_items=n_items,
+            block=block,
+        )
+    return ArrayStream(_map(where), *(_map(Path(name)) for name in data), n_items=n_items, block=block)
+
+
+def _map(path: Path) -> NDArray[Any]:
+    try:
+        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (ValueError, EOFError) as error:
+        raise InvalidInputError(
+            f"{str(path)!r} is not a .npy file of numbers ({error}). Write it by np.save."
+        ) from None
+
+
+def _map_member(path: Path, name: str) -> NDArray[Any]:
+    """An array of an .npz file, mapped in place: members that are not compressed are .npy files one after the other."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [member.removesuffix(".npy") for member in archive.namelist()]
+            if name not in names:
+                raise InvalidInputError(f"{str(path)!r} has no array {name!r}; it has {', '.join(names)}.")
+            member = archive.getinfo(f"{name}.npy")
+    except zipfile.BadZipFile as error:
+        raise InvalidInputError(f"{str(path)!r} is not an .npz file ({error}).") from None
+    if member.compress_type != zipfile.ZIP_STORED:
+        raise InvalidInputError(
+            f"{name!r} in {str(path)!r} is compressed, so it cannot be mapped. "
+            "Write the file by np.savez, not np.savez_compressed."
+        )
+    with path.open("rb") as file:
+        file.seek(member.header_offset)
+        header = file.read(_LOCAL_HEADER)
+        skip = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+        file.seek(skip, os.SEEK_CUR)
+        version = np.lib.format.read_magic(file)
+        read = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )
+        shape, fortran, dtype = read(file)
+        if dtype.hasobject:
+            raise InvalidInputError(f"{name!r} in {str(path)!r} holds objects; numbers are needed.")
+        return np.memmap(
+            path, dtype=dtype, mode="r", offset=file.tell(), shape=shape, order="F" if fortran else "C"
+        )

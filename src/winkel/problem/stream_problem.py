@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from ..errors import InvalidParameterError
 from ..resources import resolve_n_jobs
 from ..typing import FloatArray
+from .base import Constrained
 from .constraints import Constraint, as_constraint
 from .distortions import Distortion, as_distortion
-from .problem import Constrained, Problem, Pulls
+from .problem import Problem, Pulls
 from .stream import ArrayStream, EdgeStream
 
 # Pairs worked on at once when nobody says how many: some hundred megabytes.
@@ -34,8 +35,26 @@ class StreamProblem(Constrained):
         for weights, `losses.Absolute` for deviations, or a function such as
         `lambda w: penalties.PushAndPull(w, penalties.Log1p, penalties.Log)`. A distortion that holds no data
         of pairs may be given as it is.
-    n_components, constraint, pulls, n_jobs
+    n_components : int, default=2
+        The dimension of the embedding.
+    constraint : Constraint, str or None, default=None
         As in Problem.
+    pulls : Pulls or None, default=None
+        As in Problem.
+    n_jobs : int or None, default=None
+        The number of threads. Results have the same bytes for any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import winkel as wk
+    >>> from winkel.problem import ArrayStream, StreamProblem
+    >>> edges = np.stack(np.triu_indices(30, 1), axis=1)
+    >>> distances = np.abs(edges[:, 0] - edges[:, 1]) / 10
+    >>> problem = StreamProblem(ArrayStream(edges, distances), wk.losses.Quadratic, n_components=1)
+    >>> found = problem.solve(batch_size=100, max_iter=20, random_state=0)
+    >>> found.Y.shape
+    (30, 1)
     """
 
     def __init__(

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..errors import InvalidParameterError
+from ..checks import number
 from ..typing import FloatArray
 from .base import SolverState, Status
 
@@ -39,8 +39,7 @@ class Alternating:
     name: str = "alternating minimisation"
 
     def __post_init__(self) -> None:
-        if not (self.tol >= 0 and math.isfinite(self.tol)):
-            raise InvalidParameterError(f"tol must be zero or a positive number; got {self.tol!r}.")
+        number("tol", self.tol, 0.0)
 
     @property
     def expects_convergence(self) -> bool:

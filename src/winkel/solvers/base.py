@@ -21,7 +21,15 @@ STATUS_WORDS = ("converged", "max_iter", "time_limit", "interrupted", "stopped",
 
 @dataclass(frozen=True)
 class Status:
-    """How a run ended: a word that code can test and a sentence that a person can read."""
+    """How a run ended: a word that code can test and a sentence that a person can read.
+
+    Attributes
+    ----------
+    word : str
+        "converged", "max_iter", "time_limit", "interrupted", "stopped" or "failed".
+    sentence : str
+        The same in words, with numbers.
+    """
 
     word: str
     sentence: str
@@ -43,13 +51,23 @@ class Status:
 
 @dataclass(frozen=True)
 class SolverState:
-    """Where a solver stands after `iteration` steps. A solver adds its own fields in a frozen subclass.
+    """Where a solver stands after so many steps; a solver adds its own fields in a frozen subclass.
 
     Every field is an array, a CSR matrix, a number, a string, None, or a list, tuple or dict of those: the
-    loop writes them to checkpoints. `objective` is what is made small (a likelihood enters with a minus
-    sign); it may be NaN before the first step, when it is not yet known. `residual` is what `tol` is compared
-    with, or NaN. `phase` counts stages whose objectives must not be compared, such as the levels of a
-    coarse-to-fine fit.
+    loop writes them to checkpoints.
+
+    Attributes
+    ----------
+    iteration : int
+        The steps made.
+    Y : ndarray
+        The iterate.
+    objective : float
+        What is made small (a likelihood enters with a minus sign); NaN before the first step, if it is not yet known.
+    residual : float
+        What `tol` is compared with, or NaN.
+    phase : int
+        Counts stages whose objectives must not be compared, such as the levels of a coarse-to-fine fit.
     """
 
     iteration: int
@@ -68,13 +86,30 @@ StateT = TypeVar("StateT", bound=SolverState)
 
 
 class Solver(Protocol[ProblemT, StateT]):
-    """What the loop needs of a solver.
+    """What the loop needs of a solver: `init`, `step` and `done`.
 
     `step` returns a new state with `iteration` one higher and never writes into the arrays of the state it
     was given (`dataclasses.replace` shares what did not change). The loop marks them read-only, so that the
     last complete iterate survives an interruption at any moment without a copy. A solver keeps nothing that
     matters outside its state: its own fields are settings. A solver whose runs have a fixed length sets
     `expects_convergence = False` and is not warned about at `max_iter`; without that attribute it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from winkel.solvers import SolverState, iterate
+    >>> class Halving:
+    ...     name = "halving"
+    ...     expects_convergence = False
+    ...     def init(self, problem, Y0):
+    ...         return SolverState(0, Y0, float(np.sum(Y0**2)), np.nan)
+    ...     def step(self, problem, state):
+    ...         Y = state.Y / 2
+    ...         return SolverState(state.iteration + 1, Y, float(np.sum(Y**2)), np.nan)
+    ...     def done(self, state):
+    ...         return None
+    >>> iterate(Halving(), None, np.ones((2, 2)), max_iter=3).state.Y[0]
+    array([0.125, 0.125])
     """
 
     @property
@@ -95,8 +130,18 @@ class Solver(Protocol[ProblemT, StateT]):
 class History(Mapping[str, NDArray[Any]]):
     """Read-only columns with one entry an iteration, the start included.
 
-    They are `iteration`, `objective`, `residual`, `seconds` (since the start, time before a resume included)
-    and whatever else the solver recorded.
+    It is a mapping from names to columns: the ones below, and whatever else the solver recorded.
+
+    Attributes
+    ----------
+    iteration : ndarray
+        Number of the iteration, from 0.
+    objective : ndarray
+        What the solver makes small.
+    residual : ndarray
+        What `tol` is compared with; NaN where it is not known.
+    seconds : ndarray
+        Time since the start, that before a checkpoint was continued included.
     """
 
     columns: Mapping[str, NDArray[Any]]
@@ -206,7 +251,15 @@ class Recorder:
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """Iterates kept on the way: `Y[f]` (float32) is the map after `iteration[f]` steps."""
+    """Iterates kept on the way.
+
+    Attributes
+    ----------
+    iteration : ndarray of shape (n_frames,)
+        The steps after which each was kept.
+    Y : ndarray of shape (n_frames, n, n_components)
+        The maps, in single precision.
+    """
 
     iteration: NDArray[np.int64]
     Y: NDArray[np.float32]
@@ -229,7 +282,25 @@ class Frames:
 
 
 def digest(*arrays: NDArray[Any]) -> str:
-    """A fingerprint of the dtype, shape and bytes of arrays, for checkpoints to know their problem by."""
+    """A fingerprint of the dtype, shape and bytes of arrays, by which checkpoints know their problem.
+
+    Parameters
+    ----------
+    *arrays : ndarray
+        The arrays, in order.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from winkel.solvers import digest
+    >>> digest(np.arange(3)) == digest(np.arange(3.0))
+    False
+    """
     state = hashlib.blake2b(digest_size=16)
     for array in arrays:
         state.update(f"{array.dtype.str}{array.shape}".encode())

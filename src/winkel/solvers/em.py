@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidParameterError
+from ..checks import number
 from ..typing import FloatArray
 from .base import SolverState, Status
 
@@ -66,9 +66,8 @@ class EM:
     expects_convergence = False
 
     def __post_init__(self) -> None:
-        for name, value in (("momentum", self.momentum), ("solver_tol", self.solver_tol)):
-            if not isinstance(value, int | float | np.number) or not 0 <= value < 1:
-                raise InvalidParameterError(f"{name} must be a number in [0, 1); got {value!r}.")
+        number("momentum", self.momentum, 0.0, 1.0, high_open=True)
+        number("solver_tol", self.solver_tol, 0.0, 1.0, high_open=True)
 
     def init(self, problem: Latent, Y0: FloatArray) -> EMState:
         """The start, at rest."""

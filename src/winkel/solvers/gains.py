@@ -6,17 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..checks import number, positive
 from ..typing import FloatArray
 from .base import SolverState, Status
-from .gradient import (
-    Exaggerable,
-    Exaggeration,
-    _check_fraction,
-    _check_positive,
-    _check_tolerance,
-    _norm,
-    _small_gradient,
-)
+from .gradient import Exaggerable, Exaggeration, root_mean_square, small_gradient
 
 
 @dataclass(frozen=True)
@@ -45,10 +38,10 @@ class DeltaBarDelta:
     name = "gradient descent with gains"
 
     def __post_init__(self) -> None:
-        for name in ("step_size", "max_step"):
-            _check_positive(name, getattr(self, name))
-        _check_fraction("momentum", self.momentum)
-        _check_tolerance(self.tol)
+        positive("step_size", self.step_size)
+        positive("max_step", self.max_step)
+        number("momentum", self.momentum, 0.0, 1.0, high_open=True)
+        number("tol", self.tol, 0.0)
 
     @property
     def expects_convergence(self) -> bool:
@@ -59,7 +52,7 @@ class DeltaBarDelta:
         Y = Y0 - Y0.mean(axis=0)
         phase, value, gradient = self.early.evaluate(problem, Y, 0)
         return GainsState(
-            0, Y, value, _norm(gradient), gradient, np.zeros_like(Y), np.ones_like(Y), phase=phase
+            0, Y, value, root_mean_square(gradient), gradient, np.zeros_like(Y), np.ones_like(Y), phase=phase
         )
 
     def step(self, problem: Exaggerable, state: GainsState) -> GainsState:
@@ -76,11 +69,11 @@ class DeltaBarDelta:
         Y = state.Y + velocity
         Y = Y - Y.mean(axis=0)
         phase, value, gradient = self.early.evaluate(problem, Y, t + 1)
-        return GainsState(t + 1, Y, value, _norm(gradient), gradient, velocity, gains, phase=phase)
+        return GainsState(t + 1, Y, value, root_mean_square(gradient), gradient, velocity, gains, phase=phase)
 
     def done(self, state: GainsState) -> Status | None:
         """Converged when the gradient is small, and no longer exaggerated."""
-        return _small_gradient(state, self.tol) if state.phase else None
+        return small_gradient(state, self.tol) if state.phase else None
 
 
 def _limited(step: FloatArray, most: float) -> FloatArray:

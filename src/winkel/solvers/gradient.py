@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import InvalidParameterError
+from ..checks import number, optional, positive
 from ..typing import FloatArray
 from .base import SolverState, Status
 
@@ -45,7 +45,7 @@ class Exaggeration:
     iterations: int = 0
 
     def __post_init__(self) -> None:
-        _check_positive("exaggeration", self.factor)
+        positive("exaggeration", self.factor)
 
     def evaluate(self, problem: Any, Y: FloatArray, t: int) -> tuple[int, float, FloatArray]:
         """The phase of iteration t, the value at Y and its gradient along the constraint."""
@@ -75,10 +75,26 @@ class AdamState(SolverState):
 
 @dataclass(frozen=True)
 class GradientDescent:
-    """Gradient descent: V ← momentum·V − step_size·∇f(Y), Y ← project(Y + V).
+    """Gradient descent with momentum: V ← momentum·V − step_size·∇f(Y), Y ← project(Y + V).
 
-    It has converged when the root mean square of the (tangent) gradient is at most `tol`; `tol=0` runs to
-    `max_iter`.
+    Parameters
+    ----------
+    step_size : float
+        Length of a step, in terms of the gradient.
+    momentum : float, default=0.0
+        Part of the last step that is added to the next; below 1.
+    tol : float, default=1e-5
+        It has converged when the root mean square of the gradient along the constraint is at most this; 0 makes all iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from winkel.solvers import GradientDescent, iterate
+    >>> class Bowl:
+    ...     def gradient(self, Y):
+    ...         return float(np.sum(Y**2)), 2 * Y
+    >>> iterate(GradientDescent(0.25), Bowl(), np.ones((3, 2)), max_iter=100).status.word
+    'converged'
     """
 
     step_size: float
@@ -87,9 +103,9 @@ class GradientDescent:
     name = "gradient descent"
 
     def __post_init__(self) -> None:
-        _check_positive("step_size", self.step_size)
-        _check_fraction("momentum", self.momentum)
-        _check_tolerance(self.tol)
+        positive("step_size", self.step_size)
+        number("momentum", self.momentum, 0.0, 1.0, high_open=True)
+        number("tol", self.tol, 0.0)
 
     @property
     def expects_convergence(self) -> bool:
@@ -99,27 +115,51 @@ class GradientDescent:
         """The projected start, at rest."""
         Y = _project(problem, Y0)
         value, gradient = _evaluate(problem, Y)
-        return MomentumState(0, Y, value, _norm(gradient), gradient, np.zeros_like(Y))
+        return MomentumState(0, Y, value, root_mean_square(gradient), gradient, np.zeros_like(Y))
 
     def step(self, problem: Differentiable, state: MomentumState) -> MomentumState:
         """The state one step further downhill."""
         velocity = self.momentum * state.velocity - self.step_size * state.gradient
         Y = _project(problem, state.Y + velocity)
         value, gradient = _evaluate(problem, Y)
-        return MomentumState(state.iteration + 1, Y, value, _norm(gradient), gradient, velocity)
+        return MomentumState(state.iteration + 1, Y, value, root_mean_square(gradient), gradient, velocity)
 
     def done(self, state: MomentumState) -> Status | None:
         """Converged when the gradient is small."""
-        return _small_gradient(state, self.tol)
+        return small_gradient(state, self.tol)
 
 
 @dataclass(frozen=True)
 class Adam:
-    """Adam (Kingma and Ba, 2015, algorithm 1): steps of about `step_size` in every coordinate.
+    """Adam (Kingma and Ba 2015, algorithm 1): steps of about `step_size` in every coordinate.
 
-    With `fall` they grow shorter, evenly, to a twentieth of `step_size` after `fall` iterations. `early` makes attractions
-    stronger at first. It has converged when the root mean square of the (tangent) gradient is at most `tol`; `tol=0` runs
-    to `max_iter`.
+    Parameters
+    ----------
+    step_size : float
+        Length of a step in each coordinate.
+    beta1 : float, default=0.9
+        How long gradients are remembered.
+    beta2 : float, default=0.999
+        How long their squares are remembered.
+    epsilon : float, default=1e-8
+        Added to the root of the squares.
+    tol : float, default=1e-5
+        It has converged when the root mean square of the gradient along the constraint is at most this; 0 makes all iterations.
+    fall : int or None, default=None
+        Steps grow shorter, evenly, to a twentieth after so many iterations; None keeps them.
+    early : Exaggeration, default=Exaggeration()
+        Attractions are stronger at first, where the problem knows attractions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from winkel.solvers import Adam, iterate
+    >>> class Bowl:
+    ...     def gradient(self, Y):
+    ...         return float(np.sum(Y**2)), 2 * Y
+    >>> found = iterate(Adam(0.1, tol=1e-3), Bowl(), np.ones((3, 2)), max_iter=1000)
+    >>> found.status.converged
+    True
     """
 
     step_size: float
@@ -132,13 +172,12 @@ class Adam:
     name = "Adam"
 
     def __post_init__(self) -> None:
-        _check_positive("step_size", self.step_size)
-        _check_positive("epsilon", self.epsilon)
-        if self.fall is not None:
-            _check_positive("fall", self.fall)
-        _check_fraction("beta1", self.beta1)
-        _check_fraction("beta2", self.beta2)
-        _check_tolerance(self.tol)
+        positive("step_size", self.step_size)
+        positive("epsilon", self.epsilon)
+        optional(positive, "fall", self.fall)
+        number("beta1", self.beta1, 0.0, 1.0, high_open=True)
+        number("beta2", self.beta2, 0.0, 1.0, high_open=True)
+        number("tol", self.tol, 0.0)
 
     @property
     def expects_convergence(self) -> bool:
@@ -149,7 +188,7 @@ class Adam:
         Y = _project(problem, Y0)
         phase, value, gradient = self.early.evaluate(problem, Y, 0)
         return AdamState(
-            0, Y, value, _norm(gradient), gradient, np.zeros_like(Y), np.zeros_like(Y), phase=phase
+            0, Y, value, root_mean_square(gradient), gradient, np.zeros_like(Y), np.zeros_like(Y), phase=phase
         )
 
     def step(self, problem: Differentiable, state: AdamState) -> AdamState:
@@ -162,11 +201,11 @@ class Adam:
         scale = np.sqrt(square / (1.0 - self.beta2**t)) + self.epsilon
         Y = _project(problem, state.Y - size * mean / scale)
         phase, value, gradient = self.early.evaluate(problem, Y, t)
-        return AdamState(t, Y, value, _norm(gradient), gradient, mean, square, phase=phase)
+        return AdamState(t, Y, value, root_mean_square(gradient), gradient, mean, square, phase=phase)
 
     def done(self, state: AdamState) -> Status | None:
         """Converged when the gradient is small, and no longer of exaggerated attractions."""
-        return _small_gradient(state, self.tol) if state.phase else None
+        return small_gradient(state, self.tol) if state.phase else None
 
 
 def _project(problem: Any, Y: FloatArray) -> FloatArray:
@@ -183,11 +222,11 @@ def _evaluate(problem: Any, Y: FloatArray) -> tuple[float, FloatArray]:
     return float(value), gradient
 
 
-def _norm(gradient: FloatArray) -> float:
+def root_mean_square(gradient: FloatArray) -> float:
     return math.sqrt(float(np.mean(np.square(gradient, dtype=np.float64)))) if gradient.size else 0.0
 
 
-def _small_gradient(state: SolverState, tol: float) -> Status | None:
+def small_gradient(state: SolverState, tol: float) -> Status | None:
     if tol == 0 or not state.residual <= tol:
         return None
     return Status(
@@ -195,18 +234,3 @@ def _small_gradient(state: SolverState, tol: float) -> Status | None:
         f"The gradient fell to {state.residual:.3g} (root mean square), tol={tol:g}, "
         f"after {state.iteration} iterations.",
     )
-
-
-def _check_positive(name: str, value: float) -> None:
-    if not (value > 0 and math.isfinite(value)):
-        raise InvalidParameterError(f"{name} must be a positive number; got {value!r}.")
-
-
-def _check_fraction(name: str, value: float) -> None:
-    if not 0 <= value < 1:
-        raise InvalidParameterError(f"{name} must lie in [0, 1); got {value!r}.")
-
-
-def _check_tolerance(tol: float) -> None:
-    if not (tol >= 0 and math.isfinite(tol)):
-        raise InvalidParameterError(f"tol must be zero or a positive number; got {tol!r}.")

@@ -25,7 +25,19 @@ AnyProblem = TypeVar("AnyProblem")
 
 @dataclass(frozen=True, eq=False)
 class Outcome(Generic[StateT]):
-    """What the loop found: the state to use, the history, how it ended, and kept iterates if asked for."""
+    """What the loop found.
+
+    Attributes
+    ----------
+    state : SolverState
+        The state to use: the last, or after an interruption or failure the best.
+    history : History
+        Objective, residual and seconds of every iteration.
+    status : Status
+        How it ended.
+    frames : Frames or None
+        Iterates kept on the way, if asked for.
+    """
 
     state: StateT
     history: History
@@ -56,14 +68,42 @@ def iterate(
     NotConvergedWarning; a second Ctrl-C, while that result is being put together, is not caught. An exception
     from a step or a callback ends it with that exception.
 
-    The checkpoint file of `run` is written at the start, then every `checkpoint_every` seconds
-    (and every `checkpoint_iterations` iterations), and when the loop ends in any way but by failing; before an
-    exception goes on, too. A checkpoint that exists is continued, to the same bytes that one
-    long run gives; it must come from the same solver, settings, `Y0` and `fingerprint`, by which the caller
-    names the problem and all that matters.
+    The checkpoint file of `run` is written at the start, then every `checkpoint_every` seconds, and when the loop ends in
+    any way but by failing; before an exception goes on, too. A checkpoint that exists is continued, to the same bytes that
+    one long run gives.
 
-    At most `keep_frames` of `run` iterates are kept, evenly spaced from the start, in single precision. A problem
-    whose iterates are no maps (atoms, factors of a matrix) has `map_of(state)`, which gives the map to keep.
+    Parameters
+    ----------
+    solver : Solver
+        What makes the steps.
+    problem : object
+        What the solver works on.
+    Y0 : array of shape (n, n_components)
+        The start.
+    run : Run or None, default=None
+        Callbacks, limits, checkpoint and the number of iterates to keep; None asks for nothing of these.
+    max_iter : int
+        Iterations at most, those before a checkpoint included.
+    checkpoint_iterations : int or None, default=None
+        Write a checkpoint every so many iterations, too.
+    fingerprint : mapping or None, default=None
+        What names the problem and all that matters: a checkpoint of another solver, start or fingerprint is refused.
+
+    Returns
+    -------
+    Outcome
+        The state to use, the history, how it ended, and kept iterates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from winkel.solvers import GradientDescent, iterate
+    >>> class Bowl:
+    ...     def gradient(self, Y):
+    ...         return float(np.sum(Y**2)), 2 * Y
+    >>> outcome = iterate(GradientDescent(0.25), Bowl(), np.ones((3, 2)), max_iter=100)
+    >>> bool(outcome.state.objective < 1e-9)
+    True
     """
     run = Run() if run is None else run
     max_iter = integer("max_iter", max_iter, 0)

@@ -20,7 +20,25 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 @dataclass(frozen=True, eq=False)
 class IterationInfo:
-    """What a callback is given after every iteration. `Y` is read-only; copy it to keep and change it."""
+    """What a callback is given after every iteration.
+
+    Attributes
+    ----------
+    iteration : int
+        Iterations made.
+    max_iter : int
+        Iterations that will be made at most.
+    Y : ndarray
+        The iterate, read-only; copy it to keep and change it.
+    objective : float
+        What the solver makes small.
+    residual : float
+        What `tol` is compared with, or NaN.
+    seconds : float
+        Time since the start.
+    state : SolverState
+        All that the solver holds.
+    """
 
     iteration: int
     max_iter: int
@@ -87,9 +105,30 @@ class _Call(Listener):
 class TaskCallbacks(Listener):
     """Tells the scikit-learn callbacks of an estimator: every iteration is one subtask of `context`.
 
-    `context` is what the estimator's `_init_callback_context(max_subtasks=max_iter)` returned; the estimator
-    itself calls its hooks around the fit. `attributes(info)` gives the fitted attributes from which
-    scikit-learn builds the `fitted_estimator` that some callbacks ask for.
+    The estimator itself calls its hooks around the fit.
+
+    Parameters
+    ----------
+    estimator : object
+        The estimator that is being fitted.
+    context : object
+        What the estimator's `_init_callback_context(max_subtasks=max_iter)` returned.
+    attributes : callable or None, default=None
+        Gives, for an IterationInfo, the fitted attributes from which scikit-learn builds the `fitted_estimator` that some
+        callbacks ask for.
+
+    Examples
+    --------
+    >>> from winkel.solvers import TaskCallbacks
+    >>> class Context:
+    ...     "Stands in for scikit-learn's."
+    ...     def subcontext(self, task_name):
+    ...         print(task_name)
+    ...         return self
+    ...     def call_on_fit_task_begin(self, estimator):
+    ...         pass
+    >>> TaskCallbacks(object(), Context()).begin()
+    iteration
     """
 
     def __init__(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ..errors import InvalidParameterError
+from ..checks import integer
 from ..random import Stream
 
 Matrix = NDArray[np.float64]
@@ -23,8 +23,7 @@ def hutch_plus_plus(
     span Q of a third of the products is taken exactly, and only that of the rest is estimated, from random
     signs: the error falls as 1/products, and a matrix of rank up to products / 3 has none.
     """
-    if products < 3:
-        raise InvalidParameterError(f"Hutch++ needs at least three products; got {products!r}.")
+    integer("products", products, 3)
     k = min(products // 3, n)
     signs = np.where(stream.bits((n, 2 * k)) >> np.uint64(63), 1.0, -1.0)
 

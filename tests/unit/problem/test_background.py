@@ -54,8 +54,10 @@ def test_charges_need_a_background_and_one_number_an_item(background, charges):
 
 def test_all_pairs_share_what_sampled_pairs_would_have():
     graph = wk.graph.knn(RNG.normal(size=(200, 4)), 6)
-    sampled = wk.preserve_neighbors(graph, repulsive_fraction=2.0, random_state=0)
-    shared = wk.preserve_neighbors(graph, repulsive_fraction=2.0, repulsive_pairs="all", random_state=0)
+    sampled = wk.preserve_neighbors(graph, repulsive="log", repulsive_fraction=2.0, random_state=0)
+    shared = wk.preserve_neighbors(
+        graph, repulsive="log", repulsive_fraction=2.0, repulsive_pairs="all", random_state=0
+    )
     total = -float(shared.background.weights) * 200 * 199 / 2
     assert total == pytest.approx(sampled.n_pairs - graph.n_edges)
     assert shared.n_pairs == graph.n_edges

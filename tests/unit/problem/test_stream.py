@@ -208,7 +208,7 @@ def test_what_is_refused(tmp_path):
         ArrayStream(EDGES, [1.0, 2.0, 3.0])
     with pytest.raises(InvalidParameterError, match="block must be"):
         ArrayStream(EDGES, block=0)
-    with pytest.raises(InvalidParameterError, match="size of a batch must be a positive integer; got 0"):
+    with pytest.raises(InvalidParameterError, match="batch_size must be a positive integer; got 0"):
         ArrayStream(EDGES).batch(0, 0, 0)
     with pytest.raises(InvalidParameterError, match="chunks must be a function"):
         ChunkStream(iter(chunked()), n_items=N)

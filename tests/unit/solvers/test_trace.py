@@ -54,5 +54,5 @@ def test_counts_its_products():
     A, calls = matrix(np.arange(1.0, 31)), []
     hutch_plus_plus(lambda v: calls.append(1) or A @ v, 30, Stream(0), 10)
     assert len(calls) <= 10
-    with pytest.raises(InvalidParameterError, match="at least three"):
+    with pytest.raises(InvalidParameterError, match="integer of at least 3"):
         hutch_plus_plus(lambda v: v, 3, Stream(0), 2)

@@ -22,9 +22,47 @@ from ..registry import class_named, register, registered
 from .base import DEFAULT_FLOOR, Distortion, FusedPart, Weighted, as_deviations, as_weights
 from .custom import as_distortion
 
+__all__ = [
+    "Absolute",
+    "Cubic",
+    "Fractional",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "Power",
+    "Quadratic",
+    "SoftFractional",
+    "WeightedQuadratic",
+]
+
 
 class Loss(Weighted):
-    """w·ℓ(δ, d), with ℓ given by a subclass."""
+    """w·ℓ(δ, d), with ℓ given by a subclass, which is then known by its name.
+
+    A subclass writes ℓ and its derivative by d, elementwise, with `self.deviations` for δ. Weights, a smooth continuation at
+    d = 0 and parts of the pairs are added, and ``MDE(preserve="distances", loss="name")`` finds the class by its name in snake
+    case. Annotated fields are further parameters.
+
+    Parameters
+    ----------
+    deviations : array of shape (n_pairs,)
+        δ, the original distance of each pair.
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> class Relative(wk.losses.Loss):
+    ...     "ℓ(δ, d) = ((d − δ)/δ)²"
+    ...     positive = True
+    ...     def value(self, d):
+    ...         return ((d - self.deviations) / self.deviations) ** 2
+    ...     def derivative(self, d):
+    ...         return 2 * (d - self.deviations) / self.deviations**2
+    >>> Relative([1.0, 2.0]).value([2.0, 2.0])
+    array([1., 0.])
+    """
 
     deviations: ArrayLike
     weights: ArrayLike = 1.0
@@ -60,7 +98,21 @@ class Loss(Weighted):
 
 
 class Quadratic(Loss):
-    """ℓ(δ, d) = (δ − d)²"""
+    """ℓ(δ, d) = (δ − d)²
+
+    Parameters
+    ----------
+    deviations : array of shape (n_pairs,)
+        δ, the original distance of each pair.
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.losses.Quadratic([1.0, 2.0]).value([3.0, 3.0])
+    array([4., 1.])
+    """
 
     kernel: ClassVar[str | None] = "quadratic_loss"
 
@@ -70,7 +122,21 @@ class Quadratic(Loss):
 
 
 class WeightedQuadratic(Quadratic):
-    """ℓ(δ, d) = κ(δ)(δ − d)², with κ(δ) given as `weights`, and 1/δ² (Kamada and Kawai) when none are given"""
+    """ℓ(δ, d) = κ(δ)(δ − d)²
+
+    Parameters
+    ----------
+    deviations : array of shape (n_pairs,)
+        δ, the original distance of each pair; positive where no weights are given.
+    weights : float, array of shape (n_pairs,) or None, default=None
+        κ(δ); None takes 1/δ² (Kamada and Kawai).
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.losses.WeightedQuadratic([1.0, 2.0]).value([3.0, 3.0])
+    array([4.  , 0.25])
+    """
 
     weights: ArrayLike | None = None  # type: ignore[assignment]
 
@@ -82,7 +148,21 @@ class WeightedQuadratic(Quadratic):
 
 
 class Cubic(Loss):
-    """ℓ(δ, d) = |δ − d|³"""
+    """ℓ(δ, d) = |δ − d|³
+
+    Parameters
+    ----------
+    deviations : array of shape (n_pairs,)
+        δ, the original distance of each pair.
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.losses.Cubic([1.0]).value([3.0])
+    array([8.])
+    """
 
     kernel: ClassVar[str | None] = "cubic_loss"
 
@@ -93,7 +173,23 @@ class Cubic(Loss):
 
 
 class Power(Loss):
-    """ℓ(δ, d) = |δ − d|^exponent, with exponent ≥ 1"""
+    """ℓ(δ, d) = |δ − d|^exponent
+
+    Parameters
+    ----------
+    deviations : array of shape (n_pairs,)
+        δ, the original distance of each pair.
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+    exponent : float, default=1.5
+        At least 1.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.losses.Power([1.0], exponent=1.5).value([5.0])
+    array([8.])
+    """
 
     exponent: float = 1.5
     kernel: ClassVar[str | None] = "power_loss"
@@ -112,7 +208,23 @@ class Power(Loss):
 
 
 class Huber(Loss):
-    """ℓ(δ, d) = (δ − d)² for |δ − d| ≤ τ, τ(2|δ − d| − τ) beyond, with τ = threshold > 0"""
+    """ℓ(δ, d) = (δ − d)² for |δ − d| ≤ τ, τ(2|δ − d| − τ) beyond
+
+    Parameters
+    ----------
+    deviations : array of shape (n_pairs,)
+        δ, the original distance of each pair.
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+    threshold : float, default=1.0
+        τ, positive.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.losses.Huber([1.0, 1.0]).value([1.5, 4.0])
+    array([0.25, 5.  ])
+    """
 
     threshold: float = 1.0
     kernel: ClassVar[str | None] = "huber_loss"
@@ -132,7 +244,23 @@ class Huber(Loss):
 
 
 class Absolute(Loss):
-    """ℓ(δ, d) = |δ − d| (equation 4.5)"""
+    """ℓ(δ, d) = |δ − d|
+
+    Robust: distances that cannot be kept cost no more than they must (equation 4.5).
+
+    Parameters
+    ----------
+    deviations : array of shape (n_pairs,)
+        δ, the original distance of each pair.
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.losses.Absolute([1.0, 4.0]).value([3.0, 3.0])
+    array([2., 1.])
+    """
 
     kernel: ClassVar[str | None] = "absolute_loss"
 
@@ -142,7 +270,21 @@ class Absolute(Loss):
 
 
 class Logistic(Loss):
-    """ℓ(δ, d) = log((1 + exp|δ − d|)/2)"""
+    """ℓ(δ, d) = log((1 + exp|δ − d|)/2)
+
+    Parameters
+    ----------
+    deviations : array of shape (n_pairs,)
+        δ, the original distance of each pair.
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.losses.Logistic([1.0]).value([3.0]).round(4)
+    array([1.4338])
+    """
 
     kernel: ClassVar[str | None] = "logistic_loss"
 
@@ -154,7 +296,23 @@ class Logistic(Loss):
 
 
 class Fractional(Loss):
-    """ℓ(δ, d) = max{δ/d, d/δ} − 1, for δ > 0"""
+    """ℓ(δ, d) = max{δ/d, d/δ} − 1
+
+    Counts ratios: twice too far is as wrong as twice too close.
+
+    Parameters
+    ----------
+    deviations : array of shape (n_pairs,)
+        δ, the original distance of each pair, positive.
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.losses.Fractional([1.0, 4.0]).value([2.0, 2.0])
+    array([1., 1.])
+    """
 
     kernel: ClassVar[str | None] = "fractional_loss"
     positive: ClassVar[bool] = True
@@ -167,7 +325,25 @@ class Fractional(Loss):
 
 
 class SoftFractional(Loss):
-    """ℓ(δ, d) = (1/γ) log((exp(γδ/d) + exp(γd/δ)) / (2 exp γ)), with γ = gamma > 0, for δ > 0"""
+    """ℓ(δ, d) = (1/γ) log((exp(γδ/d) + exp(γd/δ)) / (2 exp γ))
+
+    A smooth Fractional.
+
+    Parameters
+    ----------
+    deviations : array of shape (n_pairs,)
+        δ, the original distance of each pair, positive.
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+    gamma : float, default=10.0
+        γ, positive: how close it comes to Fractional.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.losses.SoftFractional([1.0]).value([2.0]).round(4)
+    array([0.9307])
+    """
 
     gamma: float = 10.0
     kernel: ClassVar[str | None] = "soft_fractional_loss"

@@ -22,6 +22,22 @@ from ..registry import class_named, register, registered
 from .base import Distortion, FusedPart, Weighted, as_weights
 from .custom import as_distortion
 
+__all__ = [
+    "Cauchy",
+    "Cubic",
+    "Huber",
+    "InvPower",
+    "Linear",
+    "Log",
+    "Log1p",
+    "LogRatio",
+    "Logistic",
+    "Penalty",
+    "Power",
+    "PushAndPull",
+    "Quadratic",
+]
+
 # Beyond this exponent a barrier's force at the floor would overflow single precision.
 LARGEST_BARRIER_EXPONENT = 5.0
 
@@ -67,7 +83,19 @@ class Penalty(Weighted):
 
 
 class Linear(Penalty):
-    """p(d) = d"""
+    """p(d) = d
+
+    Parameters
+    ----------
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.penalties.Linear().value([0.5, 2.0])
+    array([0.5, 2. ])
+    """
 
     kernel: ClassVar[str | None] = "power"
 
@@ -79,7 +107,22 @@ class Linear(Penalty):
 
 
 class Quadratic(Penalty):
-    """p(d) = d²"""
+    """p(d) = d²
+
+    Problems of it alone have exact solutions: by eigenvectors under Standardized(), by a linear system under
+    Anchored().
+
+    Parameters
+    ----------
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.penalties.Quadratic([1.0, 3.0]).value([2.0, 2.0])
+    array([ 4., 12.])
+    """
 
     kernel: ClassVar[str | None] = "power"
 
@@ -91,7 +134,19 @@ class Quadratic(Penalty):
 
 
 class Cubic(Penalty):
-    """p(d) = d³"""
+    """p(d) = d³
+
+    Parameters
+    ----------
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.penalties.Cubic().derivative([1.0, 2.0])
+    array([ 3., 12.])
+    """
 
     kernel: ClassVar[str | None] = "power"
 
@@ -118,7 +173,21 @@ class _WithExponent(Penalty):
 
 
 class Power(_WithExponent):
-    """p(d) = d^exponent, with exponent > 0"""
+    """p(d) = d^exponent
+
+    Parameters
+    ----------
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+    exponent : float, default=1.5
+        Positive.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.penalties.Power(exponent=0.5).value([4.0, 9.0])
+    array([2., 3.])
+    """
 
     exponent: float = 1.5
     kernel: ClassVar[str | None] = "power"
@@ -129,7 +198,23 @@ class Power(_WithExponent):
 
 
 class Huber(Penalty):
-    """p(d) = d² for d < τ, τ(2d − τ) for d ≥ τ, with τ = threshold > 0 (equation 4.2)"""
+    """p(d) = d² for d < τ, τ(2d − τ) for d ≥ τ
+
+    Quadratic for close pairs, linear for distant ones, which may stay where they are (equation 4.2).
+
+    Parameters
+    ----------
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+    threshold : float, default=0.5
+        τ, positive.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.penalties.Huber(threshold=1.0).value([0.5, 3.0])
+    array([0.25, 5.  ])
+    """
 
     threshold: float = 0.5
     kernel: ClassVar[str | None] = "huber_penalty"
@@ -147,7 +232,25 @@ class Huber(Penalty):
 
 
 class Logistic(Penalty):
-    """p(d) = log(1 + exp(α(d − τ))), with α = alpha > 0 and τ = threshold ≥ 0"""
+    """p(d) = log(1 + exp(α(d − τ)))
+
+    Pairs closer than the threshold attract little.
+
+    Parameters
+    ----------
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+    threshold : float, default=0.0
+        τ, zero or positive.
+    alpha : float, default=3.0
+        α, positive: how sharp the threshold is.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.penalties.Logistic(threshold=1.0).value([1.0]).round(4)
+    array([0.6931])
+    """
 
     threshold: float = 0.0
     alpha: float = 3.0
@@ -168,7 +271,23 @@ class Logistic(Penalty):
 
 
 class Log1p(_WithExponent):
-    """p(d) = log(1 + d^exponent), with exponent > 0 (equation 4.3)"""
+    """p(d) = log(1 + d^exponent)
+
+    Attraction that lets go of distant pairs, so that clusters form; with exponent 2 that of t-SNE (equation 4.3).
+
+    Parameters
+    ----------
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each.
+    exponent : float, default=1.5
+        Positive.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.penalties.Log1p(exponent=2.0).value([0.0, 1.0]).round(4)
+    array([0.    , 0.6931])
+    """
 
     exponent: float = 1.5
     kernel: ClassVar[str | None] = "log1p"
@@ -179,7 +298,23 @@ class Log1p(_WithExponent):
 
 
 class InvPower(_WithExponent):
-    """p(d) = −1/d^exponent, with 0 < exponent ≤ 5; a barrier for negative weights"""
+    """p(d) = −1/d^exponent
+
+    A barrier: with negative weights points never meet.
+
+    Parameters
+    ----------
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each; negative ones repel.
+    exponent : float, default=1.0
+        Positive, at most 5.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.penalties.InvPower(weights=-1.0).value([0.5, 2.0])
+    array([2. , 0.5])
+    """
 
     exponent: float = 1.0
     role: ClassVar[str] = "repulsive"
@@ -192,7 +327,24 @@ class InvPower(_WithExponent):
 
 
 class Cauchy(_WithExponent):
-    """p(d) = −1/(1 + d²)^exponent, with 0 < exponent ≤ 5; repels with negative weights, and is finite at d = 0"""
+    """p(d) = −1/(1 + d²)^exponent
+
+    Repels close points only and without a barrier: it is finite at d = 0. With exponent 1 over all pairs it is the
+    repulsion of t-SNE, not normalized.
+
+    Parameters
+    ----------
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each; negative ones repel.
+    exponent : float, default=1.0
+        Positive, at most 5.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.penalties.Cauchy(weights=-1.0).value([0.0, 1.0])
+    array([1. , 0.5])
+    """
 
     exponent: float = 1.0
     role: ClassVar[str] = "repulsive"
@@ -206,7 +358,23 @@ class Cauchy(_WithExponent):
 
 
 class Log(_WithExponent):
-    """p(d) = log(1 − exp(−d^exponent)), with 0 < exponent ≤ 5; a barrier for negative weights (equation 4.4)"""
+    """p(d) = log(1 − exp(−d^exponent))
+
+    A barrier that is felt by close points only (equation 4.4).
+
+    Parameters
+    ----------
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each; negative ones repel.
+    exponent : float, default=1.0
+        Positive, at most 5.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.penalties.Log(weights=-1.0).value([0.1, 3.0]).round(4)
+    array([2.3522, 0.0511])
+    """
 
     exponent: float = 1.0
     role: ClassVar[str] = "repulsive"
@@ -222,7 +390,23 @@ class Log(_WithExponent):
 
 
 class LogRatio(_WithExponent):
-    """p(d) = log(d^exponent / (1 + d^exponent)), with 0 < exponent ≤ 5; a barrier for negative weights"""
+    """p(d) = log(d^exponent / (1 + d^exponent))
+
+    A barrier whose force falls off as a power of the distance.
+
+    Parameters
+    ----------
+    weights : float or array of shape (n_pairs,), default=1.0
+        One weight for all pairs, or one each; negative ones repel.
+    exponent : float, default=2.0
+        Positive, at most 5.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> wk.penalties.LogRatio(weights=-1.0).value([1.0]).round(4)
+    array([0.6931])
+    """
 
     exponent: float = 2.0
     role: ClassVar[str] = "repulsive"
@@ -235,10 +419,25 @@ class LogRatio(_WithExponent):
 
 
 class PushAndPull(Distortion):
-    """f(d) = w·attractive(d) where w ≥ 0, w·repulsive(d) where w < 0 (equation 4.1)
+    """f(d) = w·attractive(d) where w ≥ 0, w·repulsive(d) where w < 0
 
-    `attractive` and `repulsive` are penalties with one weight for all pairs (`Log1p(exponent=1.5)`, or the
-    class for its defaults), or a user's own distortion. Their weights multiply those given here.
+    Equation 4.1. The weights of the two penalties multiply those given here.
+
+    Parameters
+    ----------
+    weights : array of shape (n_pairs,)
+        Positive for pairs that attract, negative for pairs that repel.
+    attractive : penalty, default=Log1p
+        A class for its defaults, an object with one weight for all pairs, or a distortion of your own.
+    repulsive : penalty, default=Log
+        As `attractive`.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> both = wk.penalties.PushAndPull([1.0, -1.0], wk.penalties.Quadratic, wk.penalties.InvPower)
+    >>> both.value([2.0, 2.0])
+    array([4. , 0.5])
     """
 
     def __init__(self, weights: ArrayLike, attractive: Any = Log1p, repulsive: Any = Log) -> None:
