@@ -112,11 +112,11 @@ def _members(groups: Mapping[Any, ArrayLike] | ArrayLike, n: int) -> dict[Any, N
             )
         return {label: labels == label for label in np.unique(labels).tolist()}
     members = {}
-    for name, given in groups.items():
-        items, mask = np.asarray(given), np.zeros(n, dtype=bool)
+    for name, member in groups.items():
+        items, mask = np.asarray(member), np.zeros(n, dtype=bool)
         if not items.size or (items.dtype != bool and not np.issubdtype(items.dtype, np.integer)):
             raise InvalidParameterError(
-                f"group {name!r} must hold item numbers or a mask of {n} entries; got {given!r}."
+                f"group {name!r} must hold item numbers or a mask of {n} entries; got {member!r}."
             )
         wrong = items.shape != (n,) if items.dtype == bool else items.min() < 0 or items.max() >= n
         if wrong:

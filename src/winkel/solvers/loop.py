@@ -112,8 +112,8 @@ def iterate(
     audience = listeners(run.callbacks, run.verbose)
     store = None
     if run.checkpoint is not None:
-        known_by = {**(fingerprint or {}), **run.fingerprint}
-        store = Checkpoint(run.checkpoint, identity(solver, problem, start, known_by))
+        whole_fingerprint = {**(fingerprint or {}), **run.fingerprint}
+        store = Checkpoint(run.checkpoint, identity(solver, problem, start, whole_fingerprint))
     loop = _Loop(solver, problem, max_iter, run)
     loop.begin(start, store)
     loop.save_every(run.checkpoint_every, checkpoint_iterations)

@@ -1,12 +1,14 @@
 """The exact sum against NumPy, and what the field does with hard and impossible input."""
 
+import inspect
+
 import numpy as np
 import pytest
 
 from winkel import _core
 from winkel.errors import InvalidInputError, InvalidParameterError
-from winkel.problem import penalties
-from winkel.problem.field import KERNELS, Field, Kernel
+from winkel.problem import Problem, penalties
+from winkel.problem.field import CAUCHY_TOLERANCE, KERNELS, TOLERANCE, Field, Kernel
 
 EXPONENTS = {"cauchy": (1.0, 2.0, 0.7), "inv_power": (1.0, 2.0, 3.0), "log": (1.0, 2.0, 1.5)}
 ALL = [Kernel(name, a) for name in KERNELS for a in EXPONENTS.get(name, (1.0, 1.5, 2.0))]
@@ -177,3 +179,10 @@ def test_core_refuses_what_it_could_not_read():
     rules = _core.FieldRules(9, 48, 2.0, 0.0, np.inf, np.inf, 0.0)
     with pytest.raises(ValueError, match="nodes"):
         _core.field_sums("log", 1.0, 1e-5, Y, q, rules, 1)
+
+
+def test_the_tolerance_that_is_documented_is_the_one_that_is_used():
+    documented = inspect.getdoc(Problem)
+    assert f"of at most {TOLERANCE:g} ({CAUCHY_TOLERANCE:g} for the" in documented
+    assert Kernel.of(penalties.Cauchy()).tolerance == CAUCHY_TOLERANCE
+    assert Kernel.of(penalties.Log()).tolerance == Kernel.of(penalties.Huber()).tolerance == TOLERANCE
