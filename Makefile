@@ -64,6 +64,7 @@ stubs: core
 	cp build/package.pyi src/winkel/__init__.pyi
 	$(DEV)/ruff check --fix -q src/winkel/__init__.pyi
 	$(DEV)/ruff format -q src/winkel/__init__.pyi
+	PYTHONPATH=src $(DEV)/python tools/page_sources.py
 
 # The program of the explorer page, from web/ into src/winkel/view/static (needs Node 20; using winkel does not).
 # Not `npm ci`: the lock file pins every package, but lists builders' binaries of this platform only.
