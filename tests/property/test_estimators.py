@@ -302,13 +302,21 @@ def test_wrong_parameters_are_told(instance, parameter, value):
 # ---------------------------------------------------------------------------------------- scikit-learn
 
 
+# Variants that read their input as another instance does; scikit-learn's checks ask about that.
+SAME_SURFACE = {
+    "MDE-log", "MDE-standardized", "LVM-flat", "TSM-landmarks", "TSM-relu", "KDS-minibatch", "AttractRepel-umap",
+    "AttractRepel-two_kernel_pca",
+}  # fmt: skip
+
+
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([model(instance) for instance in INSTANCES])
+@parametrize_with_checks([model(instance) for instance in INSTANCES if instance not in SAME_SURFACE])
 def test_scikit_learn(estimator, check):
     check(estimator)
 
 
 def test_every_class_has_instances_and_a_command():
+    assert set(INSTANCES) > SAME_SURFACE
     tested = {name for name, _ in INSTANCES.values()}
     assert tested == set(registry.names())
     for name in registry.names():
