@@ -44,7 +44,7 @@ def test_loaded_is_saved(parameters, dtype, tmp_path):
     fitted.save(tmp_path / "map.winkel")
     loaded = wk.load(tmp_path / "map.winkel")
     assert type(loaded) is wk.MDE
-    assert loaded.embedding_.Y.tobytes() == fitted.embedding_.Y.tobytes()
+    assert loaded.embedding_.tobytes() == fitted.embedding_.tobytes()
     new = rows(20, seed=1).astype(dtype)
     assert loaded.transform(new).tobytes() == fitted.transform(new).tobytes()
     assert (loaded.n_features_in_, loaded.n_iter_, loaded.objective_) == (
@@ -54,7 +54,7 @@ def test_loaded_is_saved(parameters, dtype, tmp_path):
     )
     assert loaded.status_ == fitted.status_
     # The parameters are as good as the ones given: a new fit finds the same.
-    assert loaded.fit(rows().astype(dtype)).embedding_.Y.tobytes() == fitted.embedding_.Y.tobytes()
+    assert loaded.fit(rows().astype(dtype)).embedding_.tobytes() == fitted.embedding_.tobytes()
 
 
 def test_sparse_rows_stay_sparse(tmp_path):
@@ -75,7 +75,7 @@ def test_feature_names(tmp_path):
     loaded = wk.load(tmp_path / "map")
     assert loaded.feature_names_in_.dtype == object
     np.testing.assert_array_equal(loaded.feature_names_in_, fitted.feature_names_in_)
-    np.testing.assert_array_equal(loaded.transform(frame), fitted.embedding_.Y)
+    np.testing.assert_array_equal(loaded.transform(frame), fitted.embedding_)
 
 
 def test_graph_and_extended_maps(tmp_path):
@@ -89,14 +89,14 @@ def test_graph_and_extended_maps(tmp_path):
     grown.extend(rows(10, seed=3))
     grown.save(tmp_path / "grown")
     np.testing.assert_array_equal(
-        wk.load(tmp_path / "grown").transform(rows(10, seed=3)), grown.embedding_.Y[60:]
+        wk.load(tmp_path / "grown").transform(rows(10, seed=3)), grown.embedding_[60:]
     )
 
 
 def test_generator_as_random_state_is_kept_as_its_seed(tmp_path):
     fitted = model(random_state=np.random.default_rng(3)).fit(rows())
     fitted.save(tmp_path / "map")
-    assert wk.load(tmp_path / "map").fit(rows()).embedding_.Y.tobytes() == fitted.embedding_.Y.tobytes()
+    assert wk.load(tmp_path / "map").fit(rows()).embedding_.tobytes() == fitted.embedding_.tobytes()
 
 
 def test_what_cannot_be_saved(tmp_path):
@@ -117,7 +117,7 @@ def test_what_cannot_be_saved(tmp_path):
         (lambda meta: meta.update({"class": "Popen"}), "'Popen'; this version knows"),
         (lambda meta: meta["parameters"].update(shell=True), "whole estimator"),
         (lambda meta: meta["fitted"].update(__class__=3), "sets '__class__'"),
-        (lambda meta: meta.pop("embedding"), "whole estimator"),
+        (lambda meta: meta.pop("result"), "whole estimator"),
         (
             lambda meta: meta["parameters"].update(attractive={"dict": {"winkel object": "os.system"}}),
             "os.system",
@@ -125,7 +125,7 @@ def test_what_cannot_be_saved(tmp_path):
         (
             lambda meta: meta["parameters"].update(
                 attractive={
-                    "dict": {"winkel object": "penalties.Log1p", "given": {"dict": {"exponent": -1.0}}}
+                    "dict": {"winkel object": "penalties.log1p", "parameters": {"dict": {"exponent": -1.0}}}
                 }
             ),
             "exponent",

@@ -163,9 +163,9 @@ def test_the_core_checks_sizes():
     with pytest.raises(ValueError, match="fit each other"):
         _core.code_simplex(rows, np.zeros(2), atoms, np.zeros((3, 3)), *arguments, *none)
     bad = (np.array([0, 1, 1, 1]), np.array([9], np.int32), np.ones(1))
-    with pytest.raises(ValueError, match="compressed"):
+    with pytest.raises(ValueError, match="not a CSR matrix"):
         _core.code_simplex(rows, np.zeros(2), atoms, np.zeros((4, 4)), *arguments, *bad)
-    with pytest.raises(ValueError, match="compressed"):
+    with pytest.raises(ValueError, match="not a CSR matrix"):
         _core.weighted_row_sums(np.array([0, 1]), np.array([3], np.int32), np.ones(1), rows, np.zeros(2))
     with pytest.raises(ValueError, match="at least one"):
         _core.project_simplex(np.zeros((2, 0)))
