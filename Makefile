@@ -35,7 +35,7 @@ sanitize: $(VENV)/.test
 	$(BIN)/cmake --build $(SANITIZE)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(CURDIR)/$(SANITIZE)/package \
-	  $(BIN)/python -m pytest $(REACH) -m "not slow" -k "not threads and not memory and not pictures" -n 2 -q -p no:cacheprovider --hypothesis-profile=sanitized
+	  $(BIN)/python -m pytest $(REACH) -m "not slow" -k "not threads and not memory and not pictures and not scikit_learn" -n 2 -q -p no:cacheprovider --hypothesis-profile=sanitized
 
 $(VENV)/.venv:
 	$(PYTHON) -m venv $(VENV)
