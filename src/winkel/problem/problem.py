@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
+from ..checks import flag
 from ..errors import InvalidParameterError
 from ..resources import resolve_n_jobs
 from ..typing import FloatArray, IntArray, RandomState
@@ -94,6 +96,10 @@ class Problem(Constrained):
         Cauchy penalty); in others pair by pair. Distortions without a kernel in the compiled core are tabulated.
     charges : array of shape (n_items,) or None, default=None
         How much each item counts in the background: the term of a pair is multiplied by those of its two items.
+    normalized : bool, default=False
+        Whether a background Cauchy(−w) adds (w/p) log Σ_{i<j} (1 + dᵢⱼ²)^−a instead, which repels by shares of the whole as t-SNE
+        does: with `Log1p(P, exponent=2)` between neighbours, where w is the sum of P, the objective is w/p times t-SNE's
+        divergence plus a constant. `with_background(1/c)` is the same problem with attractions exaggerated c times.
     n_jobs : int or None, default=None
         The number of threads. Results have the same bytes for any.
 
@@ -121,6 +127,7 @@ class Problem(Constrained):
         pulls: Pulls | None = None,
         background: object | None = None,
         charges: ArrayLike | None = None,
+        normalized: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.edges = checked_edges(edges, n_items)
@@ -132,6 +139,7 @@ class Problem(Constrained):
         self.pulls = pulls
         self.background = None if background is None else as_distortion(background)
         self.charges = None if charges is None else np.asarray(charges, dtype=np.float64)
+        self.normalized = flag("normalized", normalized)
         self._kernel = None if self.background is None else Kernel.of(self.background)
         self._plans: dict[str, PairPlan] = {}
         self._check_parts()
@@ -230,16 +238,36 @@ class Problem(Constrained):
             total += self.pulls.add(Y, scale, gradient)
         if self._kernel is not None:
             sums = self._field.evaluate(Y, self.charges)
-            total += sums.total
+            background, weight = self._background_of(sums.total)
+            total += background
             forces = sums.forces if sums.charges is None else sums.charges[:, None] * sums.forces
-            gradient += Y.dtype.type(scale) * forces
+            gradient += Y.dtype.type(scale * weight) * forces
         return total * scale, gradient
+
+    def background_weight(self, Y: ArrayLike) -> float:
+        """The weight by which each pair repels at Y: that of the background, over the sum of all pairs if it is normalized."""
+        if self._kernel is None or not self.normalized:
+            return 0.0 if self._kernel is None else self._kernel.weight
+        return self._background_of(self._field.evaluate(self.check_embedding(Y), self.charges).total)[1]
+
+    def _background_of(self, total: float) -> tuple[float, float]:
+        """The background's value for the sum over all pairs of its kernel (of weight 1), and its derivative by that sum."""
+        assert self._kernel is not None
+        weight = self._kernel.weight
+        if not self.normalized:
+            return weight * total, weight
+        total = max(
+            total, float(np.finfo(np.float32).tiny)
+        )  # points so far apart that the sum is lost in its error
+        return weight * math.log(total), weight / total
 
     @property
     def _field(self) -> Field:
+        """Sums over all pairs of the background's kernel, with a weight of 1."""
         assert self._kernel is not None
         tolerance = self._kernel.tolerance
-        return Field(self._kernel, self.n_components, tolerance=tolerance, n_jobs=self.n_threads)
+        kernel = replace(self._kernel, weight=1.0)
+        return Field(kernel, self.n_components, tolerance=tolerance, n_jobs=self.n_threads)
 
     def with_background(self, share: float) -> Problem:
         """The same problem with `share` times its background; the packed pairs are shared."""
@@ -263,6 +291,10 @@ class Problem(Constrained):
         if needed is not None and needed != self.n_pairs:
             raise InvalidParameterError(
                 f"The distortion holds data for {needed} pairs, and edges lists {self.n_pairs}; they must be as many."
+            )
+        if self.normalized and (self._kernel is None or self._kernel.name != "cauchy"):
+            raise InvalidParameterError(
+                f"normalized=True needs a Cauchy penalty as background; got background={self.background!r:.200}."
             )
         self.constraint.check(*self.shape)
         if self.pulls is not None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import winkel as wk
+from winkel.problem.field import Field, Kernel
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -50,6 +51,51 @@ def test_charges_need_a_background_and_one_number_an_item(background, charges):
     push = None if background is None else wk.penalties.Cauchy(weights=background)
     with pytest.raises(wk.errors.InvalidParameterError, match="charges"):
         wk.Problem(EDGES, wk.penalties.Log1p(), background=push, charges=charges)
+
+
+@pytest.mark.parametrize("charged", [False, True])
+@pytest.mark.parametrize("exponent", [1.0, 0.7])
+def test_a_normalized_background_is_the_logarithm_of_the_sum(exponent, charged):
+    Y, w = RNG.normal(size=(N, 2)), 3.0
+    charges = np.where(np.arange(N) % 5 == 0, 3.0, 1.0) if charged else None
+    push = wk.penalties.Cauchy(-w, exponent=exponent)
+    pull = wk.penalties.Log1p(exponent=2.0)
+    whole = wk.Problem(EDGES, pull, background=push, charges=charges, normalized=True)
+    q = np.ones(N) if charges is None else charges
+    terms = (q[EVERY].prod(axis=1)) / (1 + np.sum((Y[EVERY[:, 0]] - Y[EVERY[:, 1]]) ** 2, axis=1)) ** exponent
+    plain = wk.Problem(EDGES, pull).average_distortion(Y)
+    assert whole.average_distortion(Y) == pytest.approx(plain + w * np.log(terms.sum()) / len(EDGES))
+    assert whole.background_weight(Y) == pytest.approx(w / terms.sum())
+    halved = whole.with_background(0.5)
+    assert halved.average_distortion(Y) == pytest.approx(plain + 0.5 * w * np.log(terms.sum()) / len(EDGES))
+    gradient, h = whole.gradient(Y)[1], 1e-6
+    for i, axis in [(0, 0), (5, 1), (N - 1, 0)]:
+        ahead, behind = Y.copy(), Y.copy()
+        ahead[i, axis] += h
+        behind[i, axis] -= h
+        slope = (whole.average_distortion(ahead) - whole.average_distortion(behind)) / (2 * h)
+        assert gradient[i, axis] == pytest.approx(slope, rel=1e-5, abs=1e-9)
+
+
+def test_a_normalized_background_on_a_grid_is_near_the_exact_one():
+    n = 3000  # more than are summed pair by pair
+    Y = np.random.default_rng(1).normal(scale=8.0, size=(n, 2))
+    edges = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+    push = wk.penalties.Cauchy(-float(n))
+    problem = wk.Problem(edges, wk.penalties.Quadratic(), background=push, normalized=True)
+    plain = wk.Problem(edges, wk.penalties.Quadratic())
+    exact = Field(Kernel("cauchy")).exact(Y)
+    value, gradient = problem.gradient(Y)
+    pulled, pull = plain.gradient(Y)
+    assert value - pulled == pytest.approx(n * np.log(exact.total) / (n - 1), rel=1e-4)
+    push_found, push_exact = (gradient - pull) * (n - 1), n * exact.forces / exact.total
+    assert np.linalg.norm(push_found - push_exact) < 0.008 * np.linalg.norm(push_exact)
+
+
+@pytest.mark.parametrize("background", [None, wk.penalties.Log(-1.0)])
+def test_only_a_cauchy_background_is_normalized(background):
+    with pytest.raises(wk.errors.InvalidParameterError, match="normalized=True needs a Cauchy"):
+        wk.Problem(EDGES, wk.penalties.Log1p(), background=background, normalized=True)
 
 
 def test_all_pairs_share_what_sampled_pairs_would_have():
