@@ -1,12 +1,14 @@
 """`Run`, the one context of a call: seed, threads, memory, who watches, how long, and what is written on the way.
 
 The surface makes one from its parameters (`Run.of`), and passes it inward as one argument. It is frozen: a part of
-the work that needs something else gets a changed copy (`stage`, `quiet`, `reseeded`).
+the work that needs something else gets a changed copy (`stage`, `quiet`, `reseeded`). `Stream` is its random numbers, the
+same ones that the compiled core draws.
 """
 
 from __future__ import annotations
 
 import glob
+import hashlib
 import math
 import os
 import sys
@@ -17,11 +19,56 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from . import _core
 from .checks import integer, number, optional, refuse
-from .random import Stream
 from .resources import check_memory, parse_memory, resolve_n_jobs, resolve_seed
 from .typing import RandomState
+
+
+@dataclass(frozen=True)
+class Stream:
+    """An endless sequence of random numbers: number i is a function of (seed, stream, i) and of nothing else.
+
+    Nothing advances: draws with `start=k` begin at number k, whatever was drawn before, so that any part
+    can be drawn by anyone in any order, and a run that goes on needs to know only where it was. The methods
+    are different readings of the same sequence: to be independent, draws must not share both stream and
+    numbers.
+    """
+
+    seed: int
+    stream: int = 0
+
+    @classmethod
+    def named(cls, seed: int, name: str) -> Stream:
+        """The stream of `seed` for a purpose such as "init": purposes do not disturb one another."""
+        return cls(seed, int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little"))
+
+    def bits(self, shape: int | tuple[int, ...], *, start: int = 0) -> NDArray[np.uint64]:
+        """Random 64-bit words."""
+        return _core.random_bits(self.seed, self.stream, start, _size(shape)).reshape(shape)
+
+    def uniform(self, shape: int | tuple[int, ...], *, start: int = 0) -> NDArray[np.float64]:
+        """Uniform draws in [0, 1)."""
+        return _core.random_uniform(self.seed, self.stream, start, _size(shape)).reshape(shape)
+
+    def normal(self, shape: int | tuple[int, ...], *, start: int = 0) -> NDArray[np.float64]:
+        """Standard normal draws."""
+        return _core.random_normal(self.seed, self.stream, start, _size(shape)).reshape(shape)
+
+    def integers(self, bound: int, shape: int | tuple[int, ...], *, start: int = 0) -> NDArray[np.int64]:
+        """Uniform draws in {0, ..., bound - 1}."""
+        return _core.random_integers(self.seed, self.stream, start, _size(shape), bound).reshape(shape)
+
+    def permutation(self, n: int, *, start: int = 0) -> NDArray[np.int64]:
+        """A random order of 0, ..., n - 1, from n numbers of the stream."""
+        return np.argsort(self.bits(n, start=start), kind="stable").astype(np.int64, copy=False)
+
+
+def _size(shape: int | tuple[int, ...]) -> int:
+    return shape if isinstance(shape, int) else math.prod(shape)
+
 
 CHECKPOINT_SECONDS = 60.0
 _STAGE = (

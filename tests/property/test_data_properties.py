@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from winkel.data import as_matrix, scans
+from winkel.data import arrays, as_matrix
 from winkel.data.profile import profile
 from winkel.errors import InvalidInputError
 
@@ -41,7 +41,7 @@ def test_the_first_bad_place_is_named(X, data):
     message = re.escape(f"at row {i}, column {j} (counted from 0){count}. ")
     # Small blocks too, so that the place is right when it lies beyond the first block.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scans, "BLOCK_VALUES", data.draw(st.sampled_from([1, 7, 2**18])))
+        patch.setattr(arrays, "BLOCK_VALUES", data.draw(st.sampled_from([1, 7, 2**18])))
         for form in (X, np.asfortranarray(X), sp.csr_array(X), sp.csc_matrix(X)):
             with pytest.raises(InvalidInputError, match=message):
                 as_matrix(form)

@@ -14,8 +14,7 @@ from winkel.methods.lvm.landmarks import ByRows
 from winkel.methods.lvm.model import Model
 from winkel.methods.lvm.neighborhood import CALIBRATION as C
 from winkel.methods.lvm.neighborhood import find_neighborhood
-from winkel.random import Stream
-from winkel.run import Run
+from winkel.run import Run, Stream
 from winkel.solvers.em import EM
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from winkel import _core
-from winkel.random import Stream
+from winkel.run import Stream
 
 # Known answers of Philox4x32-10 from the Random123 distribution (kat_vectors).
 KNOWN_ANSWERS = [

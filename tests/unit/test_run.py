@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from winkel.errors import InvalidParameterError, MemoryLimitError
-from winkel.random import Stream
 from winkel.resources import resolve_n_jobs
-from winkel.run import CHECKPOINT_SECONDS, Run
+from winkel.run import CHECKPOINT_SECONDS, Run, Stream
 
 
 def test_every_value_is_resolved():

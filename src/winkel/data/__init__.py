@@ -1,12 +1,12 @@
 """Stage one: whatever a user holds comes in, one validated matrix goes out.
 
     array, list, CSR ───────────────┐
-    pandas, polars, Arrow ─ frames ─┼─> arrays ──> scans ──> Table(values, ids, columns, labels)
+    pandas, polars, Arrow ─ frames ─┼─> arrays ──> Table(values, ids, columns, labels)
     AnnData ─────────────── frames ─┤   one dtype  finite?
     npy npz csv parquet ─── files ──┘   one layout too large?
 
 `as_table` and `as_matrix` are the only doors: data is validated there, once, and later stages trust it.
-`arrays` turns every numeric kind into C-contiguous float32 or float64, or canonical CSR; `scans` finds the
+`arrays` turns every numeric kind into C-contiguous float32 or float64, or canonical CSR, finds the
 first bad cell and says where it is. Nothing is copied when nothing must change, and a user's data is never
 written to. `frames` knows pandas, polars, Arrow and AnnData objects by the names of their types, so none of
 those packages is imported here. `profile` counts what is legal but worth knowing: constant columns,

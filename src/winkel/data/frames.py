@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, InvalidParameterError
-from .arrays import to_float
-from .scans import Labels
+from .arrays import Labels, to_float
 
 Pick: TypeAlias = str | int | None
 Columns: TypeAlias = Sequence[str | int] | None

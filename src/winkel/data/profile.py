@@ -19,8 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .arrays import Matrix
-from .scans import row_blocks
+from .arrays import Matrix, row_blocks
 
 
 @dataclass(frozen=True)

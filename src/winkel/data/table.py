@@ -12,9 +12,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..checks import refuse
 from ..errors import InvalidInputError, InvalidParameterError
-from .arrays import Matrix, dense_matrix, sparse_matrix, to_array
+from .arrays import Labels, Matrix, dense_matrix, sparse_matrix, to_array
 from .frames import Columns, Pick, frame_of, from_anndata, is_anndata
-from .scans import Labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +182,9 @@ def as_table(
         _check_sparse(X.values, name, allow_sparse)
         return X
     ids = names = labels = None
-    if is_anndata(X):
+    if type(X) is np.ndarray and not picks:
+        values = X
+    elif is_anndata(X):
         values, ids, names, labels = from_anndata(X, columns, label, id, name)
     elif (frame := frame_of(X, name)) is not None:
         values, ids, names, labels = frame.split(columns, label, id, name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,11 @@ from .graph import Graph
 from .metrics import Preparation, check_metric_input, metric_name, plan_preparation
 from .origin import Origin, Recall
 from .precomputed import (
-    check_neighbor_count,
     neighbors_by_function,
     neighbors_from_distances,
     neighbors_from_lists,
 )
-from .search import Indices, Points
+from .search import Indices, Points, check_neighbor_count
 
 # Rows, and rows for each neighbour: below, an exact search takes at most twice the time of an approximate one, or less.
 _EXACT_UP_TO, _EXACT_A_NEIGHBOR = 30_000, 700
@@ -125,7 +125,9 @@ def neighbor_graph(
     else:
         index, distance, origin = _search(as_matrix(X), n_neighbors, metric_name(metric), method, recall, run)
     seconds = time.perf_counter() - start
-    return Graph.from_knn(index, distance, origin.completed(index.shape[1], seconds), copy=False)
+    return Graph.from_knn(
+        index, distance, replace(origin, n_neighbors=index.shape[1], seconds=seconds), copy=False
+    )
 
 
 def _search(

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..checks import choice
-from ..data.arrays import Matrix
-from ..data.scans import magnitude, row_blocks
+from ..data.arrays import Matrix, magnitude, row_blocks
 from ..errors import InvalidInputError
 from ..typing import FloatArray
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -60,10 +60,6 @@ class Origin:
     recall: Recall | None = None
     seconds: float | None = None
     note: str = ""
-
-    def completed(self, n_neighbors: int, seconds: float) -> Origin:
-        """The origin of a search that has come to its end."""
-        return replace(self, n_neighbors=n_neighbors, seconds=seconds)
 
     def to_meta(self) -> dict[str, Any]:
         """A dictionary of plain values, from which `from_meta` makes an equal object."""

@@ -13,17 +13,9 @@ from ..data import as_matrix
 from ..errors import InvalidInputError, InvalidParameterError
 from ..run import Run
 from ..typing import FloatArray
-from .search import Indices
+from .search import Indices, check_neighbor_count
 
 _SYMMETRY_TRIALS = 10  # pairs for which a function is called both ways round
-
-
-def check_neighbor_count(k: int, n: int) -> None:
-    """Raise unless n rows have k neighbours each."""
-    if k >= n:
-        raise InvalidParameterError(
-            f"n_neighbors={k} needs at least {k + 1} rows; got {n}. Use n_neighbors of at most {n - 1}."
-        )
 
 
 def neighbors_from_distances(D: Any, k: int, run: Run) -> tuple[Indices, FloatArray]:

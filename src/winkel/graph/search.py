@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..data.arrays import Matrix
-from ..random import Stream
-from ..run import Run
+from ..errors import InvalidParameterError
+from ..run import Run, Stream
 from ..typing import FloatArray
 from .metrics import RULES, Float32, MetricRule, Preparation, range_factor
 from .origin import Recall
@@ -35,6 +35,14 @@ _LEAF, _CANDIDATES = 256, 24  # two dozen new and as many old candidates fill on
 _FIRST_TREES, _MAX_TREES, _TREES_ENOUGH, _MAX_ROUNDS, _STILL = 8, 12, 0.9, 20, 0.001
 _SAMPLE = 512
 _SPARSE_STEP = 512  # sparse rows searched between two looks at the progress
+
+
+def check_neighbor_count(k: int, n: int) -> None:
+    """Raise unless n rows have k neighbours each."""
+    if k >= n:
+        raise InvalidParameterError(
+            f"n_neighbors={k} needs at least {k + 1} rows; got {n}. Use n_neighbors of at most {n - 1}."
+        )
 
 
 @dataclass(frozen=True)

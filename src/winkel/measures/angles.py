@@ -24,9 +24,8 @@ from ..checks import integer, number, optional
 from ..data import Table, as_table
 from ..errors import InvalidInputError
 from ..graph.knn import nearest_rows
-from ..random import Stream
 from ..resources import resolve_seed
-from ..run import Run
+from ..run import Run, Stream
 from ..typing import IntArray, RandomState
 from .registry import Score, Value, scores
 from .sources import Rows, blocks, map_table, row_source

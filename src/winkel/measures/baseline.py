@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ..data.scans import row_blocks
+from ..data.arrays import row_blocks
 from ..typing import FloatArray
 
 _DENSE_UP_TO = 1500  # columns (or rows, if fewer) whose product is decomposed as a whole

@@ -13,8 +13,7 @@ from ..checks import choice, integer, number
 from ..data import Table, as_table
 from ..graph.graph import require_neighbor_lists
 from ..graph.knn import neighbor_graph
-from ..random import Stream
-from ..run import Run
+from ..run import Run, Stream
 from ..typing import FloatArray, IntArray, RandomState
 from .density import Clusters, density_clusters, labelled_clarity
 from .faithfulness import table_lines

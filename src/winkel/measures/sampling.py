@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import refuse
-from ..random import Stream
+from ..run import Stream
 from ..typing import FloatArray
 
 EXACT_UP_TO = 10_000  # rows: up to here every row is counted

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from .. import _core
 from ..checks import instance
 from ..errors import InvalidParameterError
-from ..random import Stream
+from ..run import Stream
 from ..typing import FloatArray, IntArray
 from .registry import class_named, needs_arguments, register, registered
 

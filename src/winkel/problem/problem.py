@@ -15,12 +15,11 @@ from ..checks import flag
 from ..errors import InvalidParameterError
 from ..resources import resolve_n_jobs
 from ..typing import FloatArray, IntArray, RandomState
-from .base import Constrained
+from .base import Constrained, PairPlan, checked_components, checked_edges, pack_pairs
 from .constraints import Constraint, as_constraint, as_placed_items, check_placed_items
 from .distortions import as_distortion
 from .distortions.base import as_weights
 from .field import Field, Kernel
-from .pairs import PairPlan, checked_components, checked_edges, pack_pairs
 from .validation import GroupBias, Redundancy, distortion_cdf, group_bias, redundancy
 
 if TYPE_CHECKING:

@@ -16,11 +16,9 @@ from numpy.typing import ArrayLike
 from ..checks import choice, integer, number, optional
 from ..embedding import Embedding
 from ..errors import InvalidParameterError, NotConvergedWarning
-from ..random import Stream
-from ..run import Run
+from ..run import Run, Stream
 from ..solvers import History, Outcome, digest, iterate
-from ..solvers.continuation import Continuation
-from ..solvers.lbfgs import LBFGS
+from ..solvers.lbfgs import LBFGS, Continuation
 from ..typing import FloatArray
 from .problem import Problem
 from .stream_problem import StreamProblem

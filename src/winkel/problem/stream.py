@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import integer
 from ..errors import InvalidInputError, InvalidParameterError
-from ..random import Stream
+from ..run import Stream
 from ..typing import FloatArray, IntArray
 
 Chunk: TypeAlias = Any  # an array of pairs, or a tuple of it and vectors with one entry a pair

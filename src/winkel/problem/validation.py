@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..embedding import Embedding
 from ..errors import InvalidParameterError
-from ..random import Stream
 from ..resources import resolve_seed
+from ..run import Stream
 from ..typing import FloatArray, IntArray, RandomState
 
 if TYPE_CHECKING:

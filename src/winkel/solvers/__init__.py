@@ -8,7 +8,7 @@ loop.py      iterate: the loop
 checkpoint.py  a loop on disk, and how it goes on from there
 progress.py  what is shown and who is called between steps
 gradient.py  gradient descent with momentum, and Adam
-lbfgs.py     projected L-BFGS (linesearch.py)
+lbfgs.py     projected L-BFGS, its line search, and a series of problems one after another
 stochastic.py  the stochastic proximal method, batch by batch (trace.py: Hutch++)
 linear.py    linear systems: factorisation, conjugate gradients
 

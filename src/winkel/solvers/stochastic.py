@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _core
 from ..checks import integer, positive
-from ..random import Stream
+from ..run import Stream
 from ..typing import FloatArray
 from .base import SolverState, Status
 from .lbfgs import LBFGS, ConstrainedProblem, LBFGSState

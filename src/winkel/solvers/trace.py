@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..checks import integer
-from ..random import Stream
+from ..run import Stream
 
 Matrix = NDArray[np.float64]
 

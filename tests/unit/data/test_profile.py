@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from winkel.data import as_matrix, scans
+from winkel.data import arrays, as_matrix
 from winkel.data.profile import Profile, profile
 
 # Rows 0, 2 and 5 are equal (-0.0 is 0.0), rows 1 and 4 are zero; columns 1 and 3 are constant.
@@ -24,7 +24,7 @@ EXPECTED = Profile(n_rows=6, n_columns=4, constant_columns=2, duplicate_rows=3, 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("block", [1, 8, 2**18])
 def test_dense_counts(dtype, block, monkeypatch):
-    monkeypatch.setattr(scans, "BLOCK_VALUES", block)
+    monkeypatch.setattr(arrays, "BLOCK_VALUES", block)
     assert profile(X.astype(dtype)) == EXPECTED
 
 

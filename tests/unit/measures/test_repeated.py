@@ -10,8 +10,7 @@ from winkel.errors import InvalidInputError, InvalidParameterError
 from winkel.measures.density import density_clusters, labelled_clarity
 from winkel.measures.fits import cut_graph
 from winkel.measures.null_test import _gaussian, _permuted
-from winkel.random import Stream
-from winkel.run import Run
+from winkel.run import Run, Stream
 
 
 class Noisy(BaseEstimator):

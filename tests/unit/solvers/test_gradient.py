@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from winkel.errors import InvalidParameterError, NotConvergedWarning
-from winkel.random import Stream
+from winkel.run import Stream
 from winkel.solvers import Adam, GradientDescent
 
 from .walk import START, Bowl, run

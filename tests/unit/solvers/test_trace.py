@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from winkel.errors import InvalidParameterError
-from winkel.random import Stream
+from winkel.run import Stream
 from winkel.solvers.trace import hutch_plus_plus
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from winkel.random import Stream
-from winkel.run import Run
+from winkel.run import Run, Stream
 from winkel.solvers import SolverState, Status, iterate
 
 

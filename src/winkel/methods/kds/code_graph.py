@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ...errors import DataWarning
-from ...random import Stream
+from ...run import Stream
 from ...typing import FloatArray
 
 RESTARTS = 20

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...random import Stream
-from ...run import Run
+from ...run import Run, Stream
 from .landmarks import Indices, Nearest
 from .neighborhood import CALIBRATION, Neighborhood, Vector
 

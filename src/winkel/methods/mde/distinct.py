@@ -11,8 +11,7 @@ from scipy.sparse import issparse
 
 from ...data import Table
 from ...errors import InvalidParameterError
-from ...random import Stream
-from ...run import Run
+from ...run import Run, Stream
 from ...solvers.base import Frames, Status
 from ...solvers.progress import IterationInfo, Listener, listeners
 from ...typing import FloatArray, IntArray

@@ -19,8 +19,7 @@ from ...checks import number, positive, refuse
 from ...errors import InvalidParameterError
 from ...typing import FloatArray
 from ..registry import class_named, register, registered
-from .base import DEFAULT_FLOOR, Distortion, FusedPart, Weighted, as_deviations, as_weights
-from .custom import as_distortion
+from .base import DEFAULT_FLOOR, Distortion, FusedPart, Weighted, as_deviations, as_distortion, as_weights
 
 __all__ = [
     "Absolute",

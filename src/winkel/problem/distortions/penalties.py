@@ -19,8 +19,7 @@ from ...checks import number, positive
 from ...errors import InvalidParameterError
 from ...typing import FloatArray, IntArray
 from ..registry import class_named, register, registered
-from .base import Distortion, FusedPart, Weighted, as_weights
-from .custom import as_distortion
+from .base import Distortion, FusedPart, Weighted, as_distortion, as_weights
 
 __all__ = [
     "Cauchy",

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from winkel.data import scans
-from winkel.data.scans import Labels, check_finite, check_magnitude, magnitude, overflow_limit
+from winkel.data import arrays
+from winkel.data.arrays import Labels, check_finite, check_magnitude, magnitude, overflow_limit
 from winkel.errors import InvalidInputError
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(scans, "BLOCK_VALUES", 6)
+    monkeypatch.setattr(arrays, "BLOCK_VALUES", 6)
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from winkel.solvers.linesearch import CURVATURE, SUFFICIENT_DECREASE, Trial, strong_wolfe
+from winkel.solvers.lbfgs import CURVATURE, SUFFICIENT_DECREASE, Trial, strong_wolfe
 
 # Name, function, derivative, first step lengths to try from.
 FUNCTIONS = {

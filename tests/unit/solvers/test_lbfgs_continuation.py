@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import winkel as wk
-from winkel.solvers.continuation import Continuation
-from winkel.solvers.lbfgs import LBFGS
+from winkel.solvers.lbfgs import LBFGS, Continuation
 
 from .walk import run
 
