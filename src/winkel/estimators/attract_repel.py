@@ -109,8 +109,15 @@ class AttractRepel(ItemsEmbedder):
     def transform(self, X: Any) -> FloatArray:
         """Positions of new rows among the fitted ones, which stay where they are."""
         self._check_rows(getattr(self, "_rows", None))
-        new, fitted = self._read_new(X), Table(self._rows, validated=True)
-        return place(self._result, fitted, new, str(self.metric), self._placing_run())
+        new, made = self._read_new(X), self._at_order_one()
+        fitted = Table(made._rows, validated=True)
+        return self._in_unit(place(made._result, fitted, new, str(self.metric), self._placing_run()))
+
+    def _powers(self) -> dict[str, int]:
+        return {"Y": int(as_objective(self.objective).keeps_unit), "graph": 1, "gamma": -2, "_rows": 1}
+
+    def _in_unit_of_data(self) -> str | None:
+        return as_objective(self.objective).unit_parameter or super()._in_unit_of_data()
 
     @property
     def accepts_graph(self) -> bool:

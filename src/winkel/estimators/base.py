@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +27,7 @@ from ..measures.faithfulness import Faithfulness, measure
 from ..run import CHECKPOINT_SECONDS, Run
 from ..solvers.base import History, Status, digest
 from ..typing import FloatArray, Metric, RandomState
-from . import registry
+from . import registry, units
 from .portable import from_portable, to_portable
 
 KIND = "estimator"
@@ -195,7 +196,37 @@ n_features_in_ : int
 
     @classmethod
     def _kept_names(cls) -> tuple[str, ...]:
-        return ("n_features_in_", "feature_names_in_", *cls._fitted)
+        return ("n_features_in_", "feature_names_in_", "_exponent", *cls._fitted)
+
+    # ---------------------------------------------------------------------------------------------- units
+
+    def _powers(self) -> units.Powers:
+        """The power of the data's unit that parts of a fit have: Y, the graph, blocks, settings, kept attributes."""
+        return {}
+
+    def _in_unit_of_data(self) -> str | None:
+        """What was asked for in the unit of the data, in words, so that the data cannot be brought to order one."""
+        given = not isinstance(getattr(self, "init", ""), str)
+        return "init" if given and self._powers().get("Y", 0) else None
+
+    def _at_order_one(self) -> Self:
+        """This estimator as it was fitted, to numbers of order one: what new rows, divided likewise, are compared with."""
+        if not getattr(self, "_exponent", 0):
+            return self
+        other = copy.copy(self)
+        other._multiply_fitted(-self._exponent)
+        return other
+
+    def _multiply_fitted(self, exponent: int) -> None:
+        """Multiply all that was fitted by its power of 2**exponent."""
+        powers = self._powers()
+        for name in powers.keys() & self.__dict__.keys():
+            setattr(self, name, units.divided(getattr(self, name), -exponent * powers[name]))
+        self.result_ = units.multiplied(self._result, exponent, powers)
+
+    def _in_unit(self, found: Any, part: str = "Y") -> Any:
+        """Places, or another part, that were found at order one, in the unit that they have in a fit."""
+        return units.divided(found, -getattr(self, "_exponent", 0) * self._powers().get(part, 0))
 
     def _run(self) -> Run:
         """What the parameters ask for."""
@@ -222,10 +253,12 @@ n_features_in_ : int
         if run.checkpoint is not None:
             run = replace(run, fingerprint=self._fingerprint(data))
         yield run
-        if self.status_.word not in _UNFINISHED:
-            run.remove_checkpoints()
         if self.verbose:
             self._show_faithfulness(data)
+        if getattr(self, "_exponent", 0):
+            self._multiply_fitted(self._exponent)
+        if self.status_.word not in _UNFINISHED:
+            run.remove_checkpoints()
 
     def _fingerprint(self, data: Any) -> dict[str, object]:
         """What tells this fit from others: the class, its parameters and the data."""
@@ -246,17 +279,19 @@ n_features_in_ : int
         print(f"{type(self).__name__}: {report.summary}", file=sys.stderr, flush=True)
 
     def _read(self, X: Any, *, allow_sparse: bool = True, min_rows: int = 2) -> Table:
-        """Validated X; sets the features."""
+        """Validated X, of order one; sets the features and the unit."""
         table = as_table(X, allow_sparse=allow_sparse, min_rows=min_rows)
+        self._exponent: int = units.unit_exponent(table, owner=self._in_unit_of_data())
         self.n_features_in_ = table.shape[1]
         if table.columns is not None:
             self.feature_names_in_ = np.array(table.columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        return table
+        scaled: Table = units.divided(table, self._exponent)
+        return scaled
 
     def _read_new(self, X: Any, *, allow_sparse: bool = True) -> Table:
-        """Validated new rows with the features of the fitted ones."""
+        """Validated new rows with the features of the fitted ones, divided as those were."""
         check_is_fitted(self, "result_")
         table = as_table(X, min_rows=1, allow_sparse=allow_sparse)
         if table.shape[1] != self.n_features_in_:
@@ -271,7 +306,11 @@ n_features_in_ : int
                 "The feature names should match those that were passed during fit, in the same order; "
                 f"column {k} is {table.columns[k]!r}, and was {names[k]!r}."
             )
-        return table
+        exponent = getattr(self, "_exponent", 0)
+        scaled: Table = units.divided(table, exponent)
+        if exponent < 0:
+            units.check_beside_fitted(scaled.values, exponent)
+        return scaled
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -296,9 +335,13 @@ class ItemsEmbedder(Embedder):
             return self._read(X, allow_sparse=allow_sparse)
         for name in ("feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
-        if getattr(X, "ndim", 0) == 2:
-            self.n_features_in_ = int(X.shape[1])
-        return X
+        self._exponent = 0
+        if getattr(X, "ndim", 0) != 2:
+            return X
+        self.n_features_in_ = int(X.shape[1])
+        if self.metric == "precomputed" and getattr(X, "dtype", None) in (np.float32, np.float64):
+            self._exponent = units.unit_exponent(X, owner=self._in_unit_of_data())
+        return units.divided(X, self._exponent)
 
     def _check_rows(self, rows: Any) -> None:
         """Raise unless there are fitted rows with which new ones can be compared."""

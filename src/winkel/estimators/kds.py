@@ -62,7 +62,7 @@ class CodedEmbedder(Embedder):
         rows = self._read_new(X, allow_sparse=False).values
         # In the precision of the fitted rows, so that equal rows get equal codes.
         rows = rows.astype(self.embedding_.dtype, copy=False)
-        return encode(rows, self.atoms_, self._coder(), self._placing_run()).matrix
+        return encode(rows, self._at_order_one().atoms_, self._coder(), self._placing_run()).matrix
 
     def decode(self, codes: Any) -> FloatArray:
         """The rows that `codes` (n × n_atoms, dense or sparse) stand for."""
@@ -97,6 +97,12 @@ class CodedEmbedder(Embedder):
     @abstractmethod
     def _goal(self) -> Map | Clustering:
         """What is made of the codes, checked."""
+
+    def _powers(self) -> dict[str, int]:
+        return {"atoms": 1}
+
+    def _in_unit_of_data(self) -> str | None:
+        return None if isinstance(self.init, str) else "init"
 
     def _keep(self, found: Fit) -> None:
         self.codes_ = found.codes

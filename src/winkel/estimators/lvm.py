@@ -116,17 +116,26 @@ class LVM(GraphEmbedder):
     def place(self, X: Any) -> tuple[FloatArray, NDArray[np.float64]]:
         """Positions and variances of new rows among the fitted ones, which stay where they are."""
         self._check_rows(getattr(self, "_rows", None))
-        rows = self._read_new(X)
+        rows, made = self._read_new(X), self._at_order_one()
         fitted = FittedItems(
-            Table(self._rows, validated=True),
-            self.graph_,
+            Table(made._rows, validated=True),
+            made.graph_,
             str(self.metric),
             self.n_steps,
-            self.embedding_,
-            self.variance_,
-            Surroundings.from_arrays(self._surroundings),
+            made.embedding_,
+            made.variance_,
+            Surroundings.from_arrays(made._surroundings),
         )
-        return place(rows, fitted, self._placing_run())
+        Y, variance = place(rows, fitted, self._placing_run())
+        return self._in_unit(Y), self._in_unit(variance, "variance")
+
+    def _powers(self) -> dict[str, int]:
+        return {"Y": 1, "variance": 2, "graph": 1, "_rows": 1}
+
+    def _multiply_fitted(self, exponent: int) -> None:
+        super()._multiply_fitted(exponent)
+        unit = float(np.ldexp(self._surroundings["unit"], exponent))
+        self._surroundings = {**self._surroundings, "unit": unit}
 
     @property
     def variance_(self) -> NDArray[np.float64]:

@@ -19,6 +19,17 @@ from ..typing import FloatArray, IntArray
 from .base import GraphEmbedder
 from .registry import estimator
 
+# Losses that ask for the same map in any unit; others have a scale of their own, as Huber's threshold is.
+_UNIT_FREE = (
+    "absolute",
+    "quadratic",
+    "cubic",
+    "power",
+    "fractional",
+    "weighted_quadratic",
+    "weightedquadratic",
+)
+
 
 @estimator("mde", "minimum-distortion embedding")
 class MDE(GraphEmbedder):
@@ -140,7 +151,7 @@ class MDE(GraphEmbedder):
     def transform(self, X: Any) -> FloatArray:
         """Positions of new rows among the fitted ones, which stay where they are."""
         model = self._model()
-        return place(model, self._read_new(X), self._placing_run())
+        return self._in_unit(place(model, self._read_new(X), self._placing_run()))
 
     def extend(self, X: Any) -> FloatArray:
         """Positions of new rows, found together while all fitted rows keep their places; then fitted rows too.
@@ -151,6 +162,8 @@ class MDE(GraphEmbedder):
         model, rows = self._model(), self._read_new(X)
         run = replace(self._run(), seed=self._placing_run().seed, checkpoint=None)
         self._keep(extend(model, rows, run))
+        if self._exponent:
+            self._multiply_fitted(self._exponent)
         return np.array(self.embedding_[-rows.shape[0] :])
 
     @property
@@ -170,8 +183,20 @@ class MDE(GraphEmbedder):
 
     def _model(self) -> Model:
         self._check_rows(getattr(self, "_rows", None))
-        rows = Table(self._rows, validated=True)
-        return Model(Settings.of(self), self.result_, rows, self._item_of, self._repulsion)
+        made = self._at_order_one()
+        rows = Table(made._rows, validated=True)
+        return Model(Settings.of(self), made.result_, rows, self._item_of, self._repulsion)
+
+    def _powers(self) -> dict[str, int]:
+        return {"Y": int(self.preserve == "distances"), "graph": 1, "_rows": 1}
+
+    def _in_unit_of_data(self) -> str | None:
+        if self.preserve != "distances":
+            return None
+        if self.anchors is not None:
+            return "anchors"
+        name = self.loss if isinstance(self.loss, str) else getattr(self.loss, "__name__", "")
+        return super()._in_unit_of_data() if name.lower() in _UNIT_FREE else "loss"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

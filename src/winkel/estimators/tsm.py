@@ -106,15 +106,18 @@ class TSM(Embedder):
 
     def transform(self, X: Any) -> FloatArray:
         """Positions of new rows among the fitted ones, which stay where they are."""
-        rows = self._read_new(X, allow_sparse=False)
+        rows, made = self._read_new(X, allow_sparse=False), self._at_order_one()
         fitted = FittedRows(
-            self._rows,
-            self.embedding_,
+            made._rows,
+            made.embedding_,
             self.threshold_,
             positive("regularization", self.regularization),
             choice("placement", self.placement, PLACEMENTS),
         )
-        return place(rows.values, fitted, self._placing_run())
+        return self._in_unit(place(rows.values, fitted, self._placing_run()))
+
+    def _powers(self) -> dict[str, int]:
+        return {"Y": 1, "eigenvalues": 2, "_rows": 1}
 
     def angle_histogram(self, X: Any) -> AngleHistogram:
         """The histogram of angles in X by which threshold="auto" chooses (fig 2 of the paper)."""

@@ -25,7 +25,6 @@ SOLVERS = ("quasi_newton", "factors", "dense")
 
 # Of the extension from landmarks: on 10 000 images a hundredth of it changes the mean angular deviation by 0.001°.
 EXTENSION_TOLERANCE = 1e-4
-_MODERATE = (1e-5, 1e5)  # largest entries with which single precision has no trouble
 
 
 @dataclass(frozen=True)
@@ -46,22 +45,11 @@ class Settings:
 def fit(table: Table, settings: Settings, run: Run) -> Embedding:
     """The Embedding of rows. Rows of zeros stand at the origin, equal rows in one place.
 
-    Rows with very large or small entries are scaled first, and the objective is that of the scaled rows.
-
     Its blocks are `eigenvalues` of the Gram matrix, `isolated` rows (similar to no other) and, if there were any,
     `landmarks`.
     """
     X: FloatArray = table.values
     _check_memory(X, settings, run)
-    scale = _scale(X)
-    if scale == 1.0:
-        return _fit(X, settings, run)
-    made = _fit(X / X.dtype.type(scale), settings, run)
-    frames = made.frames and Frames(made.frames.iteration, made.frames.Y * np.float32(scale))
-    return replace(made, Y=(made.Y * scale).astype(X.dtype), frames=frames)
-
-
-def _fit(X: FloatArray, settings: Settings, run: Run) -> Embedding:
     nonzero = np.flatnonzero(row_norms(X) > 0)
     marks = _landmarks(nonzero, settings, run)
     if len(marks) < 2:
@@ -185,14 +173,6 @@ def _joint(matching: Status, extension: Status | None) -> Status:
     if extension is None or matching.word in unfinished or extension.word not in unfinished:
         return matching
     return Status(extension.word, f"The extension from landmarks was not finished. {extension.sentence}")
-
-
-def _scale(X: FloatArray) -> float:
-    """A power of two by which rows are divided where fourth powers of their norms could overflow or vanish, or 1."""
-    largest = float(np.max(np.abs(X), initial=0.0))
-    if largest == 0 or _MODERATE[0] < largest < _MODERATE[1]:
-        return 1.0
-    return float(2.0 ** np.round(np.log2(largest)))
 
 
 def _landmarks(nonzero: IntArray, settings: Settings, run: Run) -> IntArray:

@@ -106,6 +106,7 @@ class Objective(ABC):
     name: ClassVar[str]
     schedule: ClassVar[Schedule]
     allowed_kernels: ClassVar[tuple[str, ...]] = tuple(DATA_KERNELS)
+    any_scale: ClassVar[bool] = False  # whether inner products times a number ask for the same shape
 
     kernel_x: str
 
@@ -134,6 +135,20 @@ class Objective(ABC):
     def uses_metric(self) -> bool:
         """Whether a metric decides which rows are neighbours; kernels of all pairs have their own."""
         return self.data_kernel.listed
+
+    @property
+    def keeps_unit(self) -> bool:
+        """Whether the map has the unit of the data."""
+        return False
+
+    @property
+    def unit_parameter(self) -> str | None:
+        """What is in the unit of the data, so that the map depends on the choice of that unit; None if nothing is."""
+        if self.kernel_x == "precomputed":
+            return "a matrix of similarities"
+        if self.kernel_x == "rbf":
+            return None if getattr(self, "gamma", None) is None else "gamma"
+        return None if self.any_scale or self.data_kernel.listed else f"kernel_x={self.kernel_x!r}"
 
     @property
     def accepts_graph(self) -> bool:

@@ -83,6 +83,7 @@ class LLE(PairObjective):
     min_dist: float = 0.1
     spread: float = 1.0
 
+    any_scale: ClassVar[bool] = True
     schedule: ClassVar[Schedule] = Schedule("gains", 500, 0.4, exaggeration=8.0, exaggeration_iter=150)
 
     @property

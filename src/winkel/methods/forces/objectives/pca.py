@@ -49,8 +49,14 @@ class PCA(Objective):
     kernel_x: str = "centered_linear"
     gamma: float | None = None
 
+    any_scale: ClassVar[bool] = True
     schedule: ClassVar[Schedule] = Schedule("exact", 500, tol=1e-6)
     allowed_kernels: ClassVar[tuple[str, ...]] = ALL_PAIRS
+
+    @property
+    def keeps_unit(self) -> bool:
+        """Inner products of rows become those of places."""
+        return self.kernel_x in ("linear", "centered_linear")
 
     def usual_start(self, source: Source) -> str:
         """A random start, as in the paper's figure 2."""

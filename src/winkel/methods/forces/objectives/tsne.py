@@ -59,6 +59,7 @@ class TSNE(PairObjective):
     min_dist: float = 0.1
     spread: float = 1.0
 
+    any_scale: ClassVar[bool] = True
     schedule: ClassVar[Schedule] = Schedule(
         "gains", 750, 1.0, exaggeration=12.0, exaggeration_iter=250, start_spread=1e-4
     )
