@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..data import Table
-from ..data.scans import magnitude, overflow_limit
+from ..data.arrays import magnitude, overflow_limit
 from ..embedding import Embedding
 from ..errors import InvalidInputError
 from ..graph import Graph
