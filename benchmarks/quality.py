@@ -177,35 +177,16 @@ def all_scales(
     }
 
 
-def pieces(Y: np.ndarray, k: int = 5, factor: float = 3.0) -> np.ndarray:
-    """The piece of the map that each row belongs to: rows are linked when nearer than `factor` times the larger of
-    their distances to the k-th neighbour."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-    from scipy.spatial import cKDTree
-
-    tree = cKDTree(Y)
-    reach = factor * tree.query(Y, k + 1)[0][:, -1]
-    # A pair is linked if it is within the reach of either end; a few nearest rows of each end are enough to connect.
-    distance, index = tree.query(Y, min(len(Y), 31))
-    linked = distance <= np.maximum(reach[:, None], reach[index])
-    rows = np.repeat(np.arange(len(Y)), linked.sum(axis=1))
-    graph = csr_array((np.ones(len(rows)), (rows, index[linked])), shape=(len(Y), len(Y)))
-    return connected_components(graph, directed=False)[1]
-
-
-def tearing(lists: np.ndarray, rows: np.ndarray, Y: np.ndarray, torn_from: float = 0.05) -> dict[str, float]:
+def tearing(lists: np.ndarray, rows: np.ndarray, Y: np.ndarray) -> dict[str, float]:
     """Number of pieces of the map, share of the data's neighbour links (of sampled rows) that run between pieces, and
-    number of pieces of which more than `torn_from` of the links lead outside."""
-    piece = pieces(Y)
-    between = piece[lists] != piece[rows][:, None]
-    count = np.bincount(piece[rows], minlength=piece.max() + 1) * lists.shape[1]
-    out = np.bincount(piece[rows], weights=between.sum(axis=1), minlength=piece.max() + 1)
-    share = np.divide(out, count, out=np.zeros(len(out)), where=count > 0)
+    number of torn pieces, as `winkel.measure` counts them."""
+    from winkel.measures.tearing import find_tearing, map_pieces
+
+    found = find_tearing(map_pieces(Y, 1), rows, lists)
     return {
-        "pieces": float(piece.max() + 1),
-        "links cut": float(between.mean()),
-        "torn pieces": float((share > torn_from).sum()),
+        "pieces": float(len(found.sizes)),
+        "links cut": found.cut_share,
+        "torn pieces": float(found.torn.sum()),
     }
 
 

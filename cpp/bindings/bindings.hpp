@@ -51,6 +51,7 @@ void bind_graph(nb::module_& m);
 void bind_dense(nb::module_& m);
 void bind_metrics(nb::module_& m);
 void bind_pairs(nb::module_& m);
+void bind_pieces(nb::module_& m);
 void bind_place(nb::module_& m);
 void bind_products(nb::module_& m);
 void bind_field(nb::module_& m);

@@ -22,6 +22,7 @@ NB_MODULE(_core, m) {
   winkel::bind_dense(m);
   winkel::bind_metrics(m);
   winkel::bind_pairs(m);
+  winkel::bind_pieces(m);
   winkel::bind_place(m);
   winkel::bind_products(m);
   winkel::bind_field(m);

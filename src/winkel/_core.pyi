@@ -940,6 +940,16 @@ def pair_distances(
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")]:
     """Euclidean distance of each pair of rows."""
 
+def map_pieces(
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    k: int,
+    factor: float,
+    threads: int,
+) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C")]:
+    """
+    Smallest row of each row's piece: rows are linked when nearer than `factor` times the larger of their distances to the k-th neighbour.
+    """
+
 class AnchorGroup:
     """
     Anchors of new points under one distortion: one row for all, or one a point.

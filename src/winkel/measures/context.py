@@ -19,6 +19,7 @@ from ..data.arrays import Matrix
 from ..errors import InvalidInputError
 from ..graph import Graph
 from ..graph.graph import require_neighbor_lists
+from ..graph.knn import neighbor_graph
 from ..run import Run
 from ..typing import FloatArray, IntArray, Metric
 from .angles import Angles, Directions, angles_between, nearest_by_angle
@@ -28,6 +29,7 @@ from .ranks import PASSED, CoRanks, DataPairs, PairDistances, compare_rows, data
 from .registry import ScoreDefinition
 from .sampling import sampled_rows
 from .sources import DenseRows, Indices, Rows, RowSource, has_rows, row_source
+from .tearing import data_pieces, map_pieces
 
 _SLOW_ROWS, _SLOW_SAMPLE = 2000, 300  # of distances that are not computed by the core
 _INPUTS = {  # what a quantity needs of the call
@@ -37,6 +39,7 @@ _INPUTS = {  # what a quantity needs of the call
     "labels": "labels",
     "problem": "a problem",
 }
+_OF_THE_GRAPH = ("links", "data_pieces")
 
 
 class Measured:
@@ -60,7 +63,8 @@ class Measured:
     ) -> None:
         rows_known = has_rows(metric) and not isinstance(X, Graph)
         self.table: Table | None = as_table(X) if rows_known else None
-        self.source: RowSource = row_source(X if self.table is None else self.table, metric, run)
+        self._data = X if self.table is None else self.table
+        self.source: RowSource = row_source(self._data, metric, run)
         self.run, self.metric, self.sample = run, metric, sample
         self.n = self.source.n
         self.n_neighbors = _checked_neighbors(n_neighbors, self.n)
@@ -94,6 +98,13 @@ class Measured:
     def missing(self, definition: ScoreDefinition) -> str | None:
         """What a score needs and this call does not have, in words."""
         for need in definition.needs:
+            if (
+                need in _OF_THE_GRAPH
+                and self.lists is None
+                and callable(self.metric)
+                and len(self.rows) < self.n
+            ):
+                return "the neighbours of all rows, which take long to find by a function; pass graph"
             there = {"labels": self.labels, "problem": self.problem}.get(need, self.table)
             if need in _INPUTS and there is None:
                 return _INPUTS[need]
@@ -112,6 +123,21 @@ class Measured:
     def pairs(self) -> DataPairs:
         """Pairs of rows with their distances in the data."""
         return data_pairs(self.source, self.sample, self.run.seed)
+
+    @cached_property
+    def links(self) -> Indices:
+        """The nearest rows in the data of all rows: those of the graph that was passed, or found by a search of their own."""
+        if self.lists is not None:
+            return self.lists[:, : self.n_neighbors]
+        if len(self.rows) == self.n:
+            return self.passed("data_neighbors")
+        graph = neighbor_graph(self._data, self.n_neighbors, self.run.quiet(), metric=self.metric)
+        return require_neighbor_lists(graph, "measure")[0]
+
+    @cached_property
+    def data_pieces(self) -> NDArray[np.int32]:
+        """The piece of the data's neighbour graph that each row belongs to, 0 for the largest."""
+        return data_pieces(self.links)
 
     @cached_property
     def directions(self) -> Directions:
@@ -179,6 +205,10 @@ class Context:
         Norms of the rows in the data and in the map.
     angles : Angles
         Angles between each measured row and its nearest by angle in the data: `angles.data` and `angles.map`.
+    links : ndarray of shape (n, n_neighbors)
+        The nearest rows in the data of all rows, measured or not.
+    pieces, data_pieces : ndarray of shape (n,)
+        The piece of the map, and of the data's neighbour graph, that each row belongs to; 0 is the largest.
     """
 
     def __init__(self, measured: Measured, place: int, table: Table) -> None:
@@ -252,6 +282,21 @@ class Context:
         """Distances of pairs of rows in data and map."""
         sample = self._measured.pairs
         return PairDistances(sample, self.places.pairs(sample.pairs))
+
+    @property
+    def links(self) -> Indices:
+        """Nearest rows in the data of all rows."""
+        return self._measured.links
+
+    @cached_property
+    def pieces(self) -> NDArray[np.int32]:
+        """The piece of the map of each row."""
+        return map_pieces(self.Y, self.run.n_jobs)
+
+    @property
+    def data_pieces(self) -> NDArray[np.int32]:
+        """The piece of the data's neighbour graph of each row."""
+        return self._measured.data_pieces
 
     @cached_property
     def directions(self) -> Directions:

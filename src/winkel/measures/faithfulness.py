@@ -84,12 +84,17 @@ class Faithfulness:
         return f"{', '.join(parts)} ({len(self.rows)} of {self.n} rows)"
 
     def __str__(self) -> str:
-        return "\n".join([self._head, *table_lines(self._table())])
+        return "\n".join([self._head, *table_lines(self._table()), *self.notes])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(self._head, self._table())
+        return html_table(self._head, self._table()) + "".join(f"<p>{html.escape(s)}</p>" for s in self.notes)
+
+    @property
+    def notes(self) -> list[str]:
+        """What scores have to say beyond their numbers, a sentence each."""
+        return [str(score.detail) for score in self.scores.values() if score.detail is not None]
 
     @property
     def _head(self) -> str:
@@ -146,6 +151,7 @@ class Faithfulness:
                 "exact": s.exact,
                 "n_sampled": s.n_sampled,
                 "meaning": s.meaning,
+                "note": None if s.detail is None else str(s.detail),
             }
             for s in self.scores.values()
         ]

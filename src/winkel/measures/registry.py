@@ -10,11 +10,10 @@ import importlib
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..checks import choice, flag, refuse
 from ..errors import InvalidInputError, InvalidParameterError
@@ -38,6 +37,9 @@ QUANTITIES = {
     "distances": "distances of pairs of rows in data and map",
     "norms": "norms of the rows in data and map",
     "angles": "angles in data and map between a row and its nearest rows by angle in the data",
+    "links": "nearest rows in the data of all rows",
+    "pieces": "the piece of the map that each row belongs to",
+    "data_pieces": "the piece of the data's neighbour graph that each row belongs to",
 }
 _BETTER = ("higher", "lower")
 _KNOWN: dict[str, ScoreDefinition] = {}
@@ -80,6 +82,8 @@ class Score:
         The same score of a map by principal components in as many dimensions.
     curves : tuple of Curve
         Curves that belong to the score.
+    detail : object or None
+        What else was found, such as the `Tearing` of "tearing"; it prints as a sentence.
 
     Examples
     --------
@@ -100,6 +104,7 @@ class Score:
     n_sampled: int | None = None
     baseline: float | None = None
     curves: tuple[Curve, ...] = ()
+    detail: Any = None
 
     @property
     def exact(self) -> bool:
@@ -133,6 +138,8 @@ class Value:
         Number of rows or pairs in the sample; None for an exact score.
     curves : tuple of Curve
         Curves to keep in the report.
+    detail : object or None, default=None
+        What else was found; it prints as a sentence, which the report shows.
     """
 
     value: float | FloatArray
@@ -140,6 +147,7 @@ class Value:
     interval: tuple[float, float] | None = None
     n_sampled: int | None = None
     curves: tuple[Curve, ...] = ()
+    detail: Any = None
 
 
 @dataclass(frozen=True)
@@ -162,22 +170,24 @@ class ScoreDefinition:
     def score(self, found: Value, context: Context | None = None) -> Score:
         """The Score that a Value stands for; of one number per row the mean, with its interval where rows were sampled."""
         if np.ndim(found.value) > 0 and context is not None:
-            found = self._mean(np.asarray(found.value, dtype=np.float64), found.curves, context)
+            found = self._mean(found, context)
         number = float(found.value)
         if math.isnan(number):
             raise InvalidInputError(f"the score {self.name!r} is not a number; its function must return one.")
         return Score(
             self.name, number, self.range, self.better == "higher", self.meaning,
-            found.per_point, found.interval, found.n_sampled, curves=found.curves,
+            found.per_point, found.interval, found.n_sampled, curves=found.curves, detail=found.detail,
         )  # fmt: skip
 
-    def _mean(self, values: NDArray[np.float64], curves: tuple[Curve, ...], context: Context) -> Value:
-        n, rows = context.n, context.rows
+    def _mean(self, found: Value, context: Context) -> Value:
+        values, n, rows = np.asarray(found.value, dtype=np.float64), context.n, context.rows
         if values.shape == (len(rows),):
             per_point, interval = spread(values, rows, n), mean_interval(values, n, self.range)
-            return Value(float(values.mean()), per_point, interval, context.n_sampled, curves)
+            return replace(
+                found, value=float(values.mean()), per_point=per_point, interval=interval, n_sampled=context.n_sampled
+            )  # fmt: skip
         if values.shape == (n,):
-            return Value(float(values.mean()), values, curves=curves)
+            return replace(found, value=float(values.mean()), per_point=values)
         raise InvalidInputError(
             f"the score {self.name!r} must return a number, a Value, or one number for each of the {len(rows)} measured "
             f"rows; it returned an array of shape {values.shape}."

@@ -14,6 +14,7 @@ from .ranks import penalised
 from .ranks import stress as best_scale_stress
 from .registry import Curve, Value, score
 from .sampling import sampled_rows
+from .tearing import find_merging, find_tearing
 
 __all__ = ["score"]
 
@@ -93,6 +94,32 @@ def distance_correlation(context: Context) -> Value:
 def stress(context: Context) -> Value:
     value, interval = best_scale_stress(context.distance_sums, context.n)
     return Value(value, interval=interval, n_sampled=context.n_sampled)
+
+
+@score(
+    "tearing",
+    range=(0, 1),
+    better="lower",
+    meaning="Share of the data's links between neighbours that run between separate pieces of the map.",
+    needs=["data_neighbors", "pieces", "links"],
+)
+def tearing(context: Context) -> Value:
+    """Cut links of each measured row; the detail has the pieces, by the links of all rows."""
+    piece = context.pieces
+    cut = (piece[context.data_neighbors] != piece[context.rows][:, None]).mean(axis=1)
+    return Value(cut, detail=find_tearing(piece, np.arange(context.n), context.links))
+
+
+@score(
+    "merging",
+    range=(0, 1),
+    better="lower",
+    meaning="Share of rows shown in one piece with a larger part of the data to which no neighbours link them.",
+    needs=["pieces", "data_pieces"],
+)
+def merging(context: Context) -> Value:
+    found = find_merging(context.pieces, context.data_pieces)
+    return Value(found.merged.astype(np.float64), detail=found)
 
 
 @score(

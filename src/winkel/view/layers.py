@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..measures.tearing import Seams
 from ..typing import FloatArray, IntArray
 
 # Colour-blind-safe: Okabe and Ito's eight, then four that stay apart from them.
@@ -18,6 +19,7 @@ PALETTE = (
 MARKERS = "o^s"  # with more classes than colours, each colour comes in these shapes
 MOST_CLASSES = len(PALETTE) * len(MARKERS)
 ALARM = "#D55E00"  # for what is wrong
+SEAM = "#5B6570"
 
 Groups: TypeAlias = list[tuple[Any, NDArray[np.intp]]]  # what was drawn, and the rows it shows
 _MOST_LEGEND_ROWS = 20
@@ -158,6 +160,32 @@ def draw_lines(ax: Any, points: FloatArray, edges: IntArray, **style: Any) -> No
 
     drawn = edges[:: -(-len(edges) // _MOST_LINES) if len(edges) else 1]
     ax.add_collection(LineCollection(list(points[drawn]), **style), autolim=False)
+
+
+def draw_seams(ax: Any, seams: Seams) -> None:
+    """Faint bands between places that the map has torn apart, darker the more links of the data they stand for."""
+    from matplotlib.collections import PolyCollection
+
+    if len(seams) == 0:
+        return
+    first, last = seams.ends[:, 0], seams.ends[:, 1]
+    along = last - first
+    across = np.stack([-along[:, 1], along[:, 0]], axis=1)
+    across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), np.finfo(float).tiny)
+    a, b = (0.5 * seams.widths[:, side, None] * across for side in (0, 1))
+    strength = np.sqrt(seams.links / seams.links.max())
+    corners = np.stack([first - a, first + a, last + b, last - b], axis=1)
+    ax.add_collection(
+        PolyCollection(
+            list(corners),
+            facecolors=SEAM,
+            edgecolors=SEAM,
+            linewidths=0.5,
+            alpha=0.08 + 0.22 * strength,
+            zorder=1,
+        ),
+        autolim=False,
+    )
 
 
 def draw_circles(ax: Any, points: FloatArray, radius: FloatArray) -> None:

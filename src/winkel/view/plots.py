@@ -11,7 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import integer
 from ..errors import InvalidInputError, missing_extra
-from ..maps import as_map
+from ..maps import Map, as_map
+from ..measures.faithfulness import Faithfulness
+from ..measures.tearing import Seams, Tearing, find_tearing, map_pieces
+from ..resources import available_cores
 from ..typing import FloatArray, IntArray
 from .layers import (
     ALARM,
@@ -23,11 +26,13 @@ from .layers import (
     draw_labels,
     draw_lines,
     draw_points,
+    draw_seams,
     draw_values,
     legend_columns,
 )
 
 DENSE_FROM = 100_000  # points from which on a heat map shows more than dots over dots
+_LINKS = 15  # nearest neighbours of a row by which tearing is judged, as by `winkel.measure`
 _FAINTEST = 0.12  # opacity of a point that is not reliable at all
 
 
@@ -42,6 +47,7 @@ def plot(
     edges: ArrayLike | Any = None,
     pairs: ArrayLike | None = None,
     indicatrix: ArrayLike | Any = None,
+    seams: bool | Any = None,
     n_ellipses: int = 400,
     title: str | None = None,
     ax: Any = None,
@@ -70,6 +76,10 @@ def plot(
         Pairs of rows to point out, such as `problem.high_distortion_pairs(Y, 20)[0]`.
     indicatrix : Indicatrix, array of shape (n, 2, 2) or None, default=None
         Result of `winkel.indicatrix`, or a matrix per row: ellipses that show what became of small circles of the data.
+    seams : bool, Tearing, Faithfulness or None, default=None
+        Faint bands between places that are neighbours in the data and that the map has torn apart, as wide as the links that
+        were cut. None draws them where the map is known to be torn, which needs the neighbour graph that it was made from;
+        for other maps pass the report of `winkel.measure`, or its `report["tearing"].detail`.
     n_ellipses : int, default=400
         Most ellipses to draw, spread evenly over the map.
     title : str or None, default=None
@@ -105,6 +115,9 @@ def plot(
         drawn = _pairs(_edges(edges, Y), len(points), "edges")
         alpha = float(np.clip(60 / max(len(drawn), 1) ** 0.5, 0.05, 0.6))
         draw_lines(ax, points, drawn, colors="#8A94A0", linewidths=0.4, alpha=alpha, zorder=1)
+    torn = seams_of(Y, seams)
+    if torn is not None:
+        draw_seams(ax, torn)
     if variance is not None:
         draw_circles(ax, points, np.sqrt(column(variance, len(points), "variance").astype(float)))
     _rows(ax, points, named, values, reliability, density)
@@ -195,6 +208,34 @@ def _rows(
         draw_values(ax, points, trust, "reliability", (0.0, 1.0))
     else:
         draw_points(ax, points, color=PALETTE[0])
+
+
+def seams_of(map: Map, seams: Any) -> Seams | None:
+    """The bands of a map: those of a Tearing or a report, or of the neighbour graph that the map was made from."""
+    if seams is False:
+        return None
+    if isinstance(seams, Faithfulness):
+        if "tearing" not in seams.scores:
+            raise InvalidInputError('seams is a report without the score "tearing".')
+        seams = seams["tearing"].detail
+    if isinstance(seams, Tearing):
+        if len(seams.piece) != len(map):
+            raise InvalidInputError(f"seams are those of {len(seams.piece)} rows; the map has {len(map)}.")
+        return seams.seams(map.Y)
+    if seams not in (None, True):
+        raise InvalidInputError(
+            f"seams must be True, False, None, a report of winkel.measure or its Tearing; got a {type(seams).__name__}."
+        )
+    lists = getattr(getattr(map.embedding, "graph", None), "knn_indices", None)
+    if lists is not None and len(lists) == len(map):
+        rows = np.arange(len(map))
+        return find_tearing(map_pieces(map.Y, available_cores()), rows, lists[:, :_LINKS]).seams(map.Y)
+    if seams:
+        raise InvalidInputError(
+            "seams=True needs the neighbour graph that an estimator or Embedding was made from, and this map has none; "
+            "pass the report of winkel.measure(X, map)."
+        )
+    return None
 
 
 def frame_map(ax: Any, points: FloatArray) -> None:

@@ -18,7 +18,7 @@ from winkel.measures.faithfulness import Faithfulness
 
 ALWAYS = {
     "trustworthiness", "continuity", "neighbor_recall", "rnx_auc", "distance_correlation", "stress",
-    "angular_deviation", "jaccard", "norm_error",
+    "tearing", "merging", "angular_deviation", "jaccard", "norm_error",
 }  # fmt: skip
 
 
@@ -63,9 +63,10 @@ def test_angles_are_those_of_their_own_functions(data, report):
     assert report["norm_error"].value == angles.norm_error(X, Y).value
 
 
-def test_prints_one_line_a_score(report):
+def test_prints_one_line_a_score_then_the_notes(report):
     lines = str(report).splitlines()
-    assert len(lines) == 2 + len(report.scores)
+    assert lines[2 + len(report.scores) :] == report.notes
+    assert len(report.notes) == 2
     assert lines[1].split()[:4] == ["score", "map", "interval", "PCA"]
     assert f"{report['stress'].value:.4g}" in next(line for line in lines if line.startswith("stress"))
     assert "trustworthiness" in report.summary

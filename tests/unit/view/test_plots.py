@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import pytest
 mpl.use("Agg")
 
 import matplotlib.pyplot as plt
-from matplotlib.collections import EllipseCollection, LineCollection, PathCollection
+from matplotlib.collections import EllipseCollection, LineCollection, PathCollection, PolyCollection
 
 import winkel as wk
 from winkel.errors import InvalidInputError, MissingDependencyError
@@ -250,3 +252,28 @@ def test_angles_as_a_histogram_with_its_threshold():
     assert outline.get_xy()[:, 1].max() == pytest.approx(1 / 180)
     assert ax.lines[0].get_xdata()[0] == 40
     assert ax.get_legend().get_texts()[0].get_text() == "threshold 40°"
+
+
+def test_seams_join_what_is_torn_and_can_be_left_out():
+    def bands(ax):
+        return sum(len(c.get_paths()) for c in ax.collections if isinstance(c, PolyCollection))
+
+    X = np.random.default_rng(0).uniform(size=(400, 2))
+    Y = X + 5 * (X[:, :1] > 0.5)
+    report = wk.measure(X, Y, scores=["tearing"])
+    expected = len(report["tearing"].detail.seams(Y))
+    assert (
+        bands(wk.plot(Y, seams=report)) == bands(wk.plot(Y, seams=report["tearing"].detail)) == expected > 0
+    )
+    assert bands(wk.plot(Y)) == 0  # nothing is known of its data
+    result = replace(wk.MDE(max_iter=1).fit(X).result_, Y=Y)
+    assert bands(wk.plot(result)) == expected
+    assert bands(wk.plot(result, seams=False)) == 0
+    with pytest.raises(InvalidInputError, match="this map has none"):
+        wk.plot(Y, seams=True)
+    with pytest.raises(InvalidInputError, match="those of 400 rows"):
+        wk.plot(Y[:10], seams=report)
+    with pytest.raises(InvalidInputError, match='without the score "tearing"'):
+        wk.plot(Y, seams=wk.measure(X, Y, scores=["stress"]))
+    with pytest.raises(InvalidInputError, match="got a str"):
+        wk.plot(Y, seams="yes")
