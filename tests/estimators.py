@@ -22,7 +22,7 @@ VARIANTS: dict[str, dict[str, dict[str, object]]] = {
     "LVM": {"": {}, "coarse": {"levels": 2}},
     "TSM": {"": {"n_components": 4}, "landmarks": {"n_landmarks": 40}, "relu": {"placement": "relu"}},
     "KDS": {"": {}, "minibatch": {"training": "minibatch"}},
-    "AttractRepel": {name: {"objective": name} for name in ("lle", "tsne", "umap", "two_kernel_pca", "pca")},
+    "AttractRepel": {name: {"objective": name} for name in ("lle", "two_kernel_pca", "pca")},
 }
 
 

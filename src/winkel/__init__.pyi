@@ -1,6 +1,7 @@
 from . import data as data
 from . import errors as errors
 from . import graph as graph
+from . import scverse as scverse
 from .data import datasets as datasets
 from .embedding import Embedding as Embedding
 from .embedding import load as load
@@ -10,6 +11,8 @@ from .estimators.kds_clustering import KDSClustering as KDSClustering
 from .estimators.lvm import LVM as LVM
 from .estimators.mde import MDE as MDE
 from .estimators.tsm import TSM as TSM
+from .estimators.tsne import TSNE as TSNE
+from .estimators.umap import UMAP as UMAP
 from .graph import Graph as Graph
 from .measures.compare import compare as compare
 from .measures.faithfulness import measure as measure

@@ -27,6 +27,7 @@ MODULES = (
     "objectives",
     "penalties",
     "quadratic",
+    "scverse",
 )  # public modules of names
 # Modules of further names that docs/ sends users to.
 FURTHER = ("methods.kds", "methods.tsm", "view.kds", "view.lvm", "view.tsm")

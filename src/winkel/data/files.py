@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, InvalidParameterError, WinkelError, missing_extra
+from .annotated import opened_h5ad, split_key
 from .delimited import read_delimited
 from .frames import Columns, Pick, plain_column
 from .table import Table, as_table
@@ -42,7 +43,8 @@ def read(
     .csv .tsv           numbers, with or without a header line, also compressed as .csv.gz or .tsv.gz; columns of text
                         must be named as `label` or `id`
     .parquet            numbers (needs pyarrow); the index that pandas stored becomes the ids
-    .h5ad               AnnData (needs anndata); `label` and `id` name columns of `obs`
+    .h5ad               AnnData (needs anndata): its `X`, or what `key` names: "obsm/X_pca", "layers/counts"; `label` and
+                        `id` name columns of `obs`; nothing else of the file is loaded
     ==================  ==============================================================================================
 
     Parameters
@@ -56,7 +58,7 @@ def read(
     id : str, int or None, default=None
         The column that names rows.
     key : str or None, default=None
-        The array of an .npz file.
+        The array of an .npz or .h5ad file.
     min_rows : int, default=2
         Fewest rows allowed.
 
@@ -84,8 +86,10 @@ def read(
             f"Cannot tell the format of {str(file)!r} by its suffix {suffix_of(file)!r}. "
             f"Known suffixes: {', '.join(sorted(_READERS))}."
         )
-    if key is not None and reader is not _read_npz:
-        raise InvalidParameterError(f"key picks an array of an .npz file; {str(file)!r} is not one.")
+    if key is not None and reader not in (_read_npz, _read_h5ad):
+        raise InvalidParameterError(
+            f"key picks an array of an .npz file, or of an .h5ad file; {str(file)!r} is neither."
+        )
     return reader(file, columns, label, id, key, min_rows)
 
 
@@ -202,15 +206,13 @@ def _read_parquet(
 
 
 def _read_h5ad(file: Path, columns: Columns, label: Pick, id: Pick, key: str | None, min_rows: int) -> Table:
-    try:
-        import anndata
-    except ImportError as error:
-        raise missing_extra("anndata", "anndata", "Reading an h5ad file") from error
-    try:
-        content = anndata.read_h5ad(file)
-    except (OSError, KeyError, ValueError) as error:
-        raise InvalidInputError(f"{str(file)!r} cannot be read as an h5ad file: {error}") from error
-    return as_table(content, columns=columns, label=label, id=id, name=repr(file.name), min_rows=min_rows)
+    use_rep, layer = split_key(key, repr(file.name))
+    with opened_h5ad(file) as content:
+        return as_table(
+            content, columns=columns, label=label, id=id, name=repr(file.name), min_rows=min_rows,
+            use_rep=use_rep,
+            layer=layer,
+        )  # fmt: skip
 
 
 _READERS: dict[str, Callable[[Path, Columns, Pick, Pick, str | None, int], Table]] = {

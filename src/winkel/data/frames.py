@@ -1,4 +1,4 @@
-"""Data frames of pandas, polars and Arrow, and AnnData objects, as columns of NumPy arrays.
+"""Data frames of pandas, polars and Arrow as columns of NumPy arrays.
 
 They are recognised by the names of their types, so none of the packages is imported unless the user's
 object is there.
@@ -123,7 +123,7 @@ def _is_missing(value: Any) -> bool:
     )
 
 
-def _is_a(X: Any, package: str, name: str) -> bool:
+def is_a(X: Any, package: str, name: str) -> bool:
     """Whether X is of the class `name` of `package`, or of a class derived from it."""
     return any(
         cls.__name__ == name and cls.__module__.partition(".")[0] == package for cls in type(X).__mro__
@@ -134,17 +134,17 @@ def frame_of(X: Any, name: str) -> Frame | None:
     """The Frame of a pandas, polars or Arrow table; None for anything else."""
     if isinstance(X, Frame):
         return X
-    if _is_a(X, "pandas", "DataFrame"):
-        return _pandas_frame(X)
-    if _is_a(X, "polars", "DataFrame"):
+    if is_a(X, "pandas", "DataFrame"):
+        return pandas_frame(X)
+    if is_a(X, "polars", "DataFrame"):
         return _polars_frame(X)
-    if _is_a(X, "pyarrow", "Table"):
+    if is_a(X, "pyarrow", "Table"):
         return _arrow_frame(X)
-    if _is_a(X, "polars", "LazyFrame"):
+    if is_a(X, "polars", "LazyFrame"):
         raise InvalidInputError(
             f"{name} is a polars LazyFrame, which holds no values yet: call .collect() first."
         )
-    if _is_a(X, "pandas", "Series") or _is_a(X, "polars", "Series"):
+    if is_a(X, "pandas", "Series") or is_a(X, "polars", "Series"):
         raise InvalidInputError(
             f"{name} is a single column (a Series of length {len(X)}), and two dimensions are needed: "
             f"call .to_frame() for a table of one column."
@@ -158,7 +158,8 @@ def _holds_text(values: NDArray[Any]) -> bool:
     return isinstance(first, str | bytes)
 
 
-def _pandas_frame(X: Any) -> Frame:
+def pandas_frame(X: Any) -> Frame:
+    """The Frame of a pandas table."""
     dtypes = list(X.dtypes)
     refused = {
         j
@@ -181,7 +182,7 @@ def _pandas_frame(X: Any) -> Frame:
     if dtypes and not refused:
         if all(isinstance(dtype, np.dtype) and dtype == dtypes[0] for dtype in dtypes):
             whole = X.to_numpy
-        elif all(_is_a(dtype, "pandas", "SparseDtype") and dtype.fill_value == 0 for dtype in dtypes):
+        elif all(is_a(dtype, "pandas", "SparseDtype") and dtype.fill_value == 0 for dtype in dtypes):
             whole = X.sparse.to_coo
     return Frame(
         names=tuple(map(str, X.columns)),
@@ -195,7 +196,7 @@ def _pandas_frame(X: Any) -> Frame:
 
 
 def _pandas_is_numeric(dtype: Any) -> bool:
-    if _is_a(dtype, "pandas", "SparseDtype"):
+    if is_a(dtype, "pandas", "SparseDtype"):
         dtype = dtype.subtype
     return dtype.kind in "biuf" and (isinstance(dtype, np.dtype) or hasattr(dtype, "numpy_dtype"))
 
@@ -238,33 +239,3 @@ def _arrow_frame(X: Any) -> Frame:
         n_rows=X.num_rows,
         ids=ids,
     )
-
-
-def is_anndata(X: Any) -> bool:
-    """Whether X is an AnnData object."""
-    return _is_a(X, "anndata", "AnnData")
-
-
-def from_anndata(X: Any, columns: Columns, label: Pick, id: Pick, name: str) -> Parts:
-    """Values, ids, column names and labels of an AnnData object; labels are a column of its `obs`."""
-    if X.isbacked:
-        X = X.to_memory()
-    if X.X is None:
-        raise InvalidInputError(
-            f"{name} is an AnnData object without X. Pass one of its arrays, such as adata.obsm['X_pca']."
-        )
-    observed = _pandas_frame(X.obs)
-    taken = [
-        None if j is None else plain_column(observed.column(j))
-        for j in (
-            find_column(observed.names, label, "label", f"{name}.obs"),
-            find_column(observed.names, id, "id", f"{name}.obs"),
-        )
-    ]
-    names = tuple(map(str, X.var_names))
-    values = X.X if hasattr(X.X, "tocsr") else np.asarray(X.X)
-    if columns is not None:
-        features = [j for c in columns if (j := find_column(names, c, "columns", name)) is not None]
-        values, names = values[:, features], tuple(names[j] for j in features)
-    ids = taken[1] if taken[1] is not None else plain_column(np.asarray(X.obs_names))
-    return values, ids, names, taken[0]

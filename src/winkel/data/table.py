@@ -12,8 +12,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..checks import refuse
 from ..errors import InvalidInputError, InvalidParameterError
+from .annotated import from_anndata, is_anndata
 from .arrays import Labels, Matrix, dense_matrix, sparse_matrix, to_array
-from .frames import Columns, Pick, frame_of, from_anndata, is_anndata
+from .frames import Columns, Pick, frame_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +129,8 @@ def as_table(
     columns: Columns = None,
     label: Pick = None,
     id: Pick = None,
+    use_rep: str | None = None,
+    layer: str | None = None,
     name: str = "X",
     min_rows: int = 2,
     min_columns: int = 1,
@@ -150,6 +153,10 @@ def as_table(
         The column that holds labels (for AnnData: a column of `obs`).
     id : str, int or None, default=None
         The column that names rows (for AnnData: a column of `obs`).
+    use_rep : str or None, default=None
+        The entry of an AnnData object's `obsm` that holds the rows, such as "X_pca"; None and "X" take its `X`.
+    layer : str or None, default=None
+        The entry of its `layers` that holds them instead.
     name : str, default="X"
         What messages call the data.
     min_rows : int, default=2
@@ -176,7 +183,7 @@ def as_table(
     (('x', 'y'), ['a', 'b'], ['T', 'B'])
     """
     wanted = _float_dtype(dtype)
-    picks = columns is not None or label is not None or id is not None
+    picks = any(wish is not None for wish in (columns, label, id, use_rep, layer))
     if isinstance(X, Table) and X.validated and not picks and wanted in (None, X.dtype):
         _check_shape(X.values, name, min_rows, min_columns)
         _check_sparse(X.values, name, allow_sparse)
@@ -185,7 +192,11 @@ def as_table(
     if type(X) is np.ndarray and not picks:
         values = X
     elif is_anndata(X):
-        values, ids, names, labels = from_anndata(X, columns, label, id, name)
+        values, ids, names, labels = from_anndata(X, columns, label, id, name, use_rep, layer)
+    elif use_rep is not None or layer is not None:
+        raise InvalidParameterError(
+            f"use_rep and layer name arrays of an AnnData object; {name} is a {type(X).__name__}."
+        )
     elif (frame := frame_of(X, name)) is not None:
         values, ids, names, labels = frame.split(columns, label, id, name)
     elif picks:

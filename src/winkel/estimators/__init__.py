@@ -1,8 +1,9 @@
 """The scikit-learn surface: estimators that hold parameters, validate once, call a method and keep its result.
 
-    MDE  LVM  TSM  KDS  KDSClustering  AttractRepel      one file each
+    MDE  LVM  TSM  KDS  KDSClustering  AttractRepel  TSNE  UMAP      one file each
     registry.py   `estimator`, the decorator by which a class becomes known everywhere
     base.py       Embedder: parameters of a run, results, features, files
+    forces.py     ForceEmbedder: what AttractRepel, TSNE and UMAP share, and names that other packages use
     portable.py   parameters that are objects, in files
 
 Each is imported when first used: a map by one method does not wait for the others.
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
     from .lvm import LVM
     from .mde import MDE
     from .tsm import TSM
+    from .tsne import TSNE
+    from .umap import UMAP
 
 __all__ = [
     "KDS",
     "LVM",
     "MDE",
     "TSM",
+    "TSNE",
+    "UMAP",
     "AttractRepel",
     "Command",
     "Embedder",

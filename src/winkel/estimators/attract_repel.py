@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
 from ..checks import choice, integer
-from ..data import Table
-from ..methods.forces.fit import INITS, Settings, fit, place
+from ..methods.forces.fit import INITS, Settings
 from ..methods.forces.objectives.base import Objective, as_objective
-from ..typing import FloatArray, Metric
-from .base import ItemsEmbedder
-from .registry import Command, estimator
+from ..typing import Metric
+from .forces import ForceEmbedder
+from .registry import estimator
 
 
-@estimator(
-    "attract-repel",
-    "attraction and repulsion with two kernels",
-    Command("tsne", "t-SNE's objective by forces", {"objective": "tsne"}),
-    Command("umap", "UMAP's objective by forces", {"objective": "umap"}),
-)
-class AttractRepel(ItemsEmbedder):
+@estimator("attract-repel", "attraction and repulsion with two kernels")
+class AttractRepel(ForceEmbedder):
     """A map by attractions and repulsions between all pairs of rows (Draganov and Dohn 2023).
 
     PCA, LLE, t-SNE and UMAP are losses over pairs with a kernel on the data and one on the map. What is particular to each
@@ -94,51 +88,21 @@ class AttractRepel(ItemsEmbedder):
     tol: float | None = None
 
     _named_objects: ClassVar[dict[str, str]] = {"objective": "objectives"}
-    _fitted: ClassVar[tuple[str, ...]] = ("_rows",)  # None where the map was made from something else
-
-    def fit(self, X: Any, y: Any = None) -> AttractRepel:
-        """Find the map of the rows of X; y is ignored."""
-        settings = self._settings()
-        similarities = settings.objective.kernel_x == "precomputed"
-        data = self._read(X) if similarities else self._items(X)
-        with self._working(data) as run:
-            self.result_ = fit(data, settings, run)
-            self._rows = data.values if isinstance(data, Table) and not similarities else None
-        return self
-
-    def transform(self, X: Any) -> FloatArray:
-        """Positions of new rows among the fitted ones, which stay where they are."""
-        self._check_rows(getattr(self, "_rows", None))
-        new, made = self._read_new(X), self._at_order_one()
-        fitted = Table(made._rows, validated=True)
-        return self._in_unit(place(made._result, fitted, new, str(self.metric), self._placing_run()))
-
-    def _powers(self) -> dict[str, int]:
-        return {"Y": int(as_objective(self.objective).keeps_unit), "graph": 1, "gamma": -2, "_rows": 1}
-
-    def _in_unit_of_data(self) -> str | None:
-        return as_objective(self.objective).unit_parameter or super()._in_unit_of_data()
-
-    @property
-    def accepts_graph(self) -> bool:
-        """Whether `fit` makes the same map of a neighbour graph as of the rows it was made from."""
-        return as_objective(self.objective).accepts_graph
 
     @property
     def n_neighbors(self) -> int:
         """Neighbours that the objective looks at, where it says so."""
         return int(getattr(as_objective(self.objective), "n_neighbors", 15))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        similarities = isinstance(self.objective, Objective) and self.objective.kernel_x == "precomputed"
-        tags.input_tags.sparse = self.metric in ("euclidean", "l2", "cosine")
-        tags.input_tags.pairwise = similarities or self.metric == "precomputed"
-        return tags
+    @property
+    def _takes_similarities(self) -> bool:
+        return isinstance(self.objective, Objective) and self.objective.kernel_x == "precomputed"
 
-    def _settings(self) -> Settings:
-        """The parameters, checked."""
-        objective = as_objective(self.objective)
+    def _objective(self) -> Objective:
+        return as_objective(self.objective)
+
+    def _settings(self, n: int) -> Settings:
+        objective = self._objective()
         if isinstance(self.init, str):
             choice("init", self.init, INITS, also="an array")
         plan = objective.plan(

@@ -102,6 +102,11 @@ def metric_name(metric: str) -> str:
     return choice("metric", name, RULES, also="'precomputed', or a function of two rows")
 
 
+def is_metric(metric: object) -> bool:
+    """Whether `metric` is a name that the search knows."""
+    return isinstance(metric, str) and _ALIASES.get(metric, metric) in RULES
+
+
 def check_metric_input(X: Matrix, name: str) -> None:
     """Refuse sparse data for metrics that would need it dense."""
     if sp.issparse(X) and not RULES[name].sparse:

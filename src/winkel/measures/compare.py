@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..data import Table
+from ..data.annotated import named_labels
 from ..errors import InvalidInputError, InvalidParameterError
 from ..graph import Graph
 from ..graph.knn import neighbor_graph
@@ -129,8 +130,8 @@ def compare(
         `metric` share one search for neighbours.
     scores : list of str and callables, or None, default=None
         Names of registered scores and functions of your own, as for `winkel.measure`; None computes all.
-    labels : array of length n or None, default=None
-        One label per row; adds the scores of labels.
+    labels : array of length n, str or None, default=None
+        One label per row, or the column of `obs` if X is AnnData; adds the scores of labels.
     n_neighbors : int, default=15
         Size of the neighbourhoods that are compared.
     metric : str or callable, default="euclidean"
@@ -162,6 +163,7 @@ def compare(
         raise InvalidParameterError(
             f"maps must name at least one estimator or finished map; got {type(maps).__name__} {maps!r}."
         )
+    labels = named_labels(X, labels)
     run = Run.of(random_state=random_state, n_jobs=n_jobs, verbose=verbose)
     data = Data.of(X, metric)
     measured = Measured(

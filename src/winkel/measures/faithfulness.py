@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..data import Table
+from ..data.annotated import named_labels
 from ..errors import InvalidParameterError, MissingDependencyError
 from ..graph import Graph
 from ..run import Run
@@ -184,8 +185,8 @@ def measure(
     scores : list of str and callables, or None, default=None
         Names of registered scores (`winkel.scores`) and functions of your own, see `winkel.score`. None computes all that
         the data, labels and problem allow.
-    labels : array of length n or None, default=None
-        One label per row; adds "label_accuracy" and "clustering_accuracy".
+    labels : array of length n, str or None, default=None
+        One label per row, or the column of `obs` if X is AnnData; adds "label_accuracy" and "clustering_accuracy".
     n_neighbors : int, default=15
         Size of the neighbourhoods that are compared, less than half of n.
     metric : str or callable, default="euclidean"
@@ -228,7 +229,7 @@ def measure(
     """
     run = Run.of(random_state=random_state, n_jobs=n_jobs)
     measured = Measured(
-        X, run, n_neighbors=n_neighbors, metric=metric, sample=sample, labels=labels, problem=problem, graph=graph
+        X, run, n_neighbors=n_neighbors, metric=metric, sample=sample, labels=named_labels(X, labels), problem=problem, graph=graph
     )  # fmt: skip
     return measure_maps(measured, {"map": map_table(map)}, scores, baseline=baseline)["map"]
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import integer, number, optional
 from ..data import Table
+from ..data.annotated import named_labels
 from ..errors import InvalidParameterError
 from ..graph import Graph
 from ..run import Run
@@ -201,6 +202,7 @@ def tune(
     check_estimator(estimator)
     choices = _choices(grid)
     n_runs = integer("n_runs", n_runs, 2)
+    labels = named_labels(X, labels)
     run = Run.of(random_state=random_state, n_jobs=n_jobs, verbose=verbose)
     data = Data.of(X, metric)
     measured = Measured(

@@ -116,24 +116,25 @@ def test_a_preset_is_not_a_setting():
     table = as_table(rows()[0])
     fitted = read_settings(preset, ["max_iter=2"]).fit(table, {"random_state": 0})
     assert fitted.model.preserve == "distances"
-    assert find_method("tsne").preset == {"objective": "tsne"}
 
 
 def test_parameters_of_an_objective_are_settings_of_the_methods_that_have_it():
-    assert settings("tsne", "perplexity=12") == {"perplexity": 12}
-    assert "n_neighbors" not in find_method("tsne").settings  # for another kernel only
-    assert settings("tsne", "kernel_x=fuzzy", "n_neighbors=9") == {"kernel_x": "fuzzy", "n_neighbors": 9}
+    by_tsne = Method("tsne", "t-SNE", winkel.AttractRepel, {"objective": "tsne"})
+    assert read_settings(by_tsne, ["perplexity=12"]).settings == {"perplexity": 12}
+    assert "n_neighbors" not in by_tsne.settings  # for another kernel only
+    given = {"kernel_x": "fuzzy", "n_neighbors": 9}
+    assert read_settings(by_tsne, ["kernel_x=fuzzy", "n_neighbors=9"]).settings == given
     recipe = read_settings(
         find_method("attract-repel"), ["objective=umap", "negative_sample_rate=none", "tol=1e-9"]
     )
     made = recipe.method.make(recipe.settings, {"random_state": 3})
     assert made.objective == winkel.objectives.UMAP(negative_sample_rate=None)
     assert (made.tol, made.random_state) == (1e-9, 3)
-    assert find_method("tsne").make({}, {}).objective == "tsne"
+    assert by_tsne.make({}, {}).objective == "tsne"
     with pytest.raises(UsageError, match="tsne has no setting 'rank'"):
-        settings("tsne", "rank=3")
+        read_settings(by_tsne, ["rank=3"])
     with pytest.raises(winkel.errors.InvalidParameterError, match="kernel_x must be one of"):
-        settings("tsne", "kernel_x=fuzz")
+        read_settings(by_tsne, ["kernel_x=fuzz"])
 
 
 @pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")

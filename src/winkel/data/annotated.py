@@ -1,0 +1,164 @@
+"""AnnData objects and h5ad files: which of their arrays are the rows, and maps written back into them.
+
+Nothing but what is asked for is read: of a file that is open in backed mode the other arrays stay on disk.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError, InvalidParameterError, missing_extra
+from .frames import Columns, Parts, Pick, find_column, is_a, pandas_frame, plain_column
+
+
+def is_anndata(X: Any) -> bool:
+    """Whether X is an AnnData object."""
+    return is_a(X, "anndata", "AnnData")
+
+
+def require_anndata(purpose: str) -> Any:
+    """The package anndata, or an error that says how to get it."""
+    try:
+        import anndata
+    except ImportError as error:
+        raise missing_extra("anndata", "anndata", purpose) from error
+    return anndata
+
+
+def from_anndata(
+    X: Any,
+    columns: Columns,
+    label: Pick,
+    id: Pick,
+    name: str,
+    use_rep: str | None = None,
+    layer: str | None = None,
+) -> Parts:
+    """Values, ids, column names and labels of an AnnData object; labels are a column of its `obs`."""
+    values, names = representation(X, use_rep, layer, name)
+    labels, given = (None if pick is None else obs_column(X, pick, what, name)
+                     for pick, what in ((label, "label"), (id, "id")))  # fmt: skip
+    if columns is not None:
+        features = [j for c in columns if (j := find_column(names, c, "columns", name)) is not None]
+        values, names = values[:, features], tuple(names[j] for j in features)
+    return values, plain_column(np.asarray(X.obs_names)) if given is None else given, names, labels
+
+
+def representation(X: Any, use_rep: str | None, layer: str | None, name: str) -> tuple[Any, tuple[str, ...]]:
+    """The array that `use_rep` (in `obsm`, or "X") or `layer` names, `.X` without either; and names of its columns."""
+    if use_rep is not None and layer is not None:
+        raise InvalidParameterError(
+            f"use_rep={use_rep!r} and layer={layer!r} name two arrays of {name}; give one of them."
+        )
+    genes = tuple(map(str, X.var_names))
+    if layer is not None:
+        return _in_memory(_entry(X, "layers", layer, "layer", name)), genes
+    if use_rep is not None and use_rep != "X":
+        values = _entry(X, "obsm", use_rep, "use_rep", name)
+        if hasattr(values, "columns"):
+            return values.to_numpy(), tuple(map(str, values.columns))
+        values = _in_memory(values)
+        return values, tuple(f"{use_rep}{j + 1}" for j in range(values.shape[1] if values.ndim == 2 else 0))
+    if X.X is None:
+        stored = ", ".join(map(repr, X.obsm)) or "none"
+        raise InvalidInputError(
+            f"{name} is an AnnData object without X. Name one of its arrays by use_rep (obsm has: {stored})."
+        )
+    return _in_memory(X.X), genes
+
+
+def obs_column(X: Any, wanted: Pick, what: str, name: str = "X") -> NDArray[Any]:
+    """A column of `obs`, without Python objects."""
+    observed = pandas_frame(X.obs)
+    j = find_column(observed.names, wanted, what, f"{name}.obs")
+    assert j is not None
+    return plain_column(observed.column(j))
+
+
+def named_labels(X: Any, labels: Any) -> Any:
+    """`labels`, or the column of an AnnData object's `obs` that a text names."""
+    if not isinstance(labels, str):
+        return labels
+    if is_anndata(X):
+        return obs_column(X, labels, "labels")
+    raise InvalidParameterError(
+        f"labels must hold one label per row; the name of a column, {labels!r}, goes with an AnnData object, and X is a "
+        f"{type(X).__name__}."
+    )
+
+
+def split_key(key: str | None, name: str) -> tuple[str | None, str | None]:
+    """What a key such as "obsm/X_pca", "layers/counts", "X" or "X_pca" means: `use_rep` and `layer`."""
+    if key is None:
+        return None, None
+    group, slash, entry = key.partition("/")
+    if not slash:
+        return key, None
+    if group == "obsm" and entry:
+        return entry, None
+    if group == "layers" and entry:
+        return None, entry
+    raise InvalidParameterError(
+        f"key={key!r} names no table of {name}: write X, obsm/NAME or layers/NAME, such as obsm/X_pca."
+    )
+
+
+def _entry(X: Any, group: str, key: str, what: str, name: str) -> Any:
+    stored = getattr(X, group)
+    if key in stored:
+        return stored[key]
+    listed = ", ".join(map(repr, stored)) or "none"
+    raise InvalidParameterError(f"{what}={key!r} is not in {name}.{group}, which has: {listed}.")
+
+
+def _in_memory(values: Any) -> Any:
+    """An array or sparse matrix; what lies on disk is read."""
+    if hasattr(values, "to_memory"):
+        values = values.to_memory()
+    return values if hasattr(values, "tocsr") else np.asarray(values)
+
+
+@contextmanager
+def opened_h5ad(file: Path) -> Any:
+    """The AnnData object in a file, whose arrays stay on disk until they are asked for; closed at the end."""
+    anndata = require_anndata("Reading an h5ad file")
+    try:
+        content = anndata.read_h5ad(file, backed="r")
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise InvalidInputError(f"{str(file)!r} cannot be read as an h5ad file: {error}") from error
+    try:
+        yield content
+    finally:
+        content.file.close()
+
+
+def add_to_h5ad(
+    source: Path,
+    part: str | os.PathLike[str],
+    obsm: Mapping[str, NDArray[Any]],
+    obs: Mapping[str, NDArray[Any]],
+    uns: Mapping[str, Any],
+) -> None:
+    """Write to `part` the h5ad file `source` with these entries added; its matrices are copied as bytes, never loaded."""
+    require_anndata("Writing an h5ad file")
+    import h5py
+    from anndata.io import read_elem, write_elem
+
+    shutil.copyfile(source, part)
+    with h5py.File(part, "r+") as file:
+        for group, entries in (("obsm", obsm), ("uns", uns)):
+            for key, value in entries.items():
+                write_elem(file.require_group(group), key, value)
+        if obs:
+            frame = read_elem(file["obs"])
+            for key, value in obs.items():
+                frame[key] = value
+            write_elem(file, "obs", frame)

@@ -1,0 +1,116 @@
+"""`ForceEmbedder`, what estimators by attractions and repulsions share; `as_known_from`, names that other packages use."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from ..data import Table
+from ..errors import InvalidParameterError
+from ..graph.knn import count_items
+from ..methods.forces.fit import Settings, fit, place
+from ..methods.forces.objectives.base import Objective
+from ..typing import FloatArray
+from .base import ItemsEmbedder
+
+_Class = TypeVar("_Class", bound=type)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ForceEmbedder(ItemsEmbedder):
+    """An estimator whose map is made by the forces of an objective."""
+
+    _fitted: ClassVar[tuple[str, ...]] = ("_rows",)  # None where the map was made from something else
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Find the map of the rows of X; y is ignored."""
+        similarities = self._takes_similarities
+        data = self._read(X) if similarities else self._items(X)
+        settings = self._settings(count_items(data))
+        with self._working(data) as run:
+            self.result_ = fit(data, settings, run)
+            self._rows = data.values if isinstance(data, Table) and not similarities else None
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Positions of new rows among the fitted ones, which stay where they are."""
+        self._check_rows(getattr(self, "_rows", None))
+        new, made = self._read_new(X), self._at_order_one()
+        fitted = Table(made._rows, validated=True)
+        return self._in_unit(place(made._result, fitted, new, str(self.metric), self._placing_run()))
+
+    def _powers(self) -> dict[str, int]:
+        return {"Y": int(self._objective().keeps_unit), "graph": 1, "gamma": -2, "_rows": 1}
+
+    def _in_unit_of_data(self) -> str | None:
+        return self._objective().unit_parameter or super()._in_unit_of_data()
+
+    @property
+    def accepts_graph(self) -> bool:
+        """Whether `fit` makes the same map of a neighbour graph as of the rows it was made from."""
+        return self._objective().accepts_graph
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.metric in ("euclidean", "l2", "cosine")
+        tags.input_tags.pairwise = self._takes_similarities or self.metric == "precomputed"
+        return tags
+
+    @property
+    def _takes_similarities(self) -> bool:
+        """Whether X is a matrix of similarities."""
+        return False
+
+    @abstractmethod
+    def _objective(self) -> Objective:
+        """The objective that the parameters ask for."""
+
+    @abstractmethod
+    def _settings(self, n: int) -> Settings:
+        """The parameters, checked, for n rows."""
+
+
+def as_known_from(
+    package: str, renamed: Mapping[str, str], without: Mapping[str, tuple[tuple[Any, ...], str]]
+) -> Callable[[_Class], _Class]:
+    """A class that also takes the parameters that `package` has, so that an import line is all that changes.
+
+    `renamed` says what a parameter is called here. `without` holds those that there is nothing for: the values that ask for
+    nothing (`package`'s defaults), which are accepted, and why any other is refused.
+    """
+
+    def decorate(cls: _Class) -> _Class:
+        own = cls.__init__  # type: ignore[misc]
+
+        @functools.wraps(own)
+        def init(self: Any, *args: Any, **given: Any) -> None:
+            for name, (harmless, reason) in without.items():
+                if name in given and not any(_same(given[name], value) for value in harmless):
+                    raise InvalidParameterError(
+                        f"{name}={given[name]!r}, a parameter of {package}, has no counterpart in winkel.{cls.__name__}: "
+                        f"{reason}"
+                    )
+                given.pop(name, None)
+            for there, here in renamed.items():
+                if there in given:
+                    if here in given:
+                        raise InvalidParameterError(f"{there} and {here} are the same; give one of them.")
+                    given[here] = given.pop(there)
+            own(self, *args, **given)
+
+        init.__signature__ = inspect.signature(own)  # type: ignore[attr-defined]
+        cls.__init__ = init  # type: ignore[misc]
+        return cls
+
+    return decorate
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two plain values are equal; arrays inside are never."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return a is b or (isinstance(a, bool | int | float | str) and a == b)

@@ -1,0 +1,142 @@
+"""`TSNE`: t-SNE under the parameter names of scikit-learn and openTSNE."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ..checks import choice, integer, optional, positive
+from ..methods.forces.fit import INITS, Settings
+from ..methods.forces.objectives.base import Objective
+from ..methods.forces.objectives.tsne import TSNE as Divergence
+from ..typing import Metric
+from .forces import ForceEmbedder, as_known_from
+from .registry import estimator
+
+_PAIRS = {"auto": "auto", "barnes_hut": "auto", "bh": "auto", "fft": "auto", "exact": "exact"}
+_FIELD = "forces are summed by a field that is checked against the exact sum, and needs no such setting"
+_STEPS = "the solver chooses its steps, and stops after max_iter iterations"
+
+
+@as_known_from(
+    "scikit-learn or openTSNE",
+    {"n_iter": "max_iter", "initialization": "init", "negative_gradient_method": "method"},
+    {
+        "angle": ((0.5,), f"{_FIELD}."),
+        "theta": ((0.5,), f"{_FIELD}."),
+        "n_interpolation_points": ((3,), f"{_FIELD}."),
+        "min_num_intervals": ((50,), f"{_FIELD}."),
+        "ints_in_interval": ((1,), f"{_FIELD}."),
+        "n_iter_without_progress": ((300,), f"{_STEPS}."),
+        "min_grad_norm": ((1e-7,), f"{_STEPS}."),
+        "initial_momentum": ((0.5, 0.8), f"{_STEPS}."),
+        "final_momentum": ((0.8,), f"{_STEPS}."),
+        "max_grad_norm": ((None,), f"{_STEPS}."),
+        "max_step_norm": ((5,), f"{_STEPS}."),
+        "exaggeration": ((None, 1), "exaggeration is early only."),
+        "dof": ((1, 1.0), "the kernel on the map is Cauchy's; wk.AttractRepel has others."),
+        "neighbors": (("auto",), "winkel.graph.knn chooses the search; pass its graph as X to search otherwise."),
+        "knn_index": ((None,), "pass a graph of winkel.graph.knn as X."),
+        "metric_params": ((None,), 'write parameters of a metric into its name, as "minkowski(3)", or pass a function.'),
+    },
+)  # fmt: skip
+@estimator("tsne", "t-SNE, its field of forces checked")
+class TSNE(ForceEmbedder):
+    """A map by t-SNE, with the parameter names of scikit-learn's and openTSNE's TSNE.
+
+    It is `winkel.AttractRepel(objective=winkel.objectives.TSNE(...))` under names that people know, so that an import line is
+    all that changes. openTSNE's `n_iter`, `initialization` and `negative_gradient_method` are understood; what has no
+    counterpart here is refused with a reason, unless it has the value that is the default there. Unlike scikit-learn's, it has
+    `transform`: each new row is placed by itself, and one that equals a fitted row gets that row's place.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the map.
+    perplexity : float, default=30.0
+        How many neighbours a row has in effect; three times as many are searched. Few rows allow less, which a
+        DataWarning says.
+    early_exaggeration : float or "auto", default="auto"
+        How many times as strong attractions are at first; "auto" is what suits the solver.
+    early_exaggeration_iter : int or None, default=None
+        For how many iterations; None is what suits the solver, at most a third of `max_iter`.
+    learning_rate : float or "auto", default="auto"
+        A number, in scikit-learn's unit, takes gradient steps with momentum and gains of that size, as t-SNE's authors did;
+        openTSNE's numbers are four times as large. "auto" leaves solver and steps to winkel.
+    max_iter : int or None, default=None
+        Number of iterations; None is what suits the solver.
+    metric : str or callable, default="euclidean"
+        By which neighbours are found, as in `winkel.graph.knn`; "precomputed" takes X as a matrix of distances.
+    init : {"auto", "pca", "spectral", "random"} or array, default="auto"
+        The start. "auto" is the principal components, and for data without rows (a graph, distances) the graph's spectral
+        embedding.
+    method : {"auto", "barnes_hut", "fft", "exact"}, default="auto"
+        "exact" sums over all pairs. The others sum exactly up to 2 000 rows, and beyond by winkel's field, of which
+        there is one kind.
+
+    Attributes
+    ----------
+    graph_ : Graph
+        The neighbour graph.
+    kl_divergence_ : float
+        The objective at the map.
+
+    See Also
+    --------
+    AttractRepel : All objectives, with all their parameters.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> wk.TSNE(perplexity=10, max_iter=60, random_state=0).fit_transform(digits.X[:200]).shape
+    (200, 2)
+    """
+
+    n_components: int = 2
+    _: KW_ONLY
+    perplexity: float = 30.0
+    early_exaggeration: float | str = "auto"
+    early_exaggeration_iter: int | None = None
+    learning_rate: float | str = "auto"
+    max_iter: int | None = None
+    metric: Metric = "euclidean"
+    init: str | ArrayLike = "auto"
+    method: str = "auto"
+
+    @property
+    def kl_divergence_(self) -> float:
+        """The objective at the map."""
+        return self.objective_
+
+    @property
+    def n_neighbors(self) -> int:
+        """Neighbours that are searched."""
+        return max(1, int(3 * positive("perplexity", self.perplexity)))
+
+    def _objective(self) -> Objective:
+        return Divergence(perplexity=self.perplexity)
+
+    def _settings(self, n: int) -> Settings:
+        objective = self._objective()
+        rate: Any = None if self.learning_rate == "auto" else positive("learning_rate", self.learning_rate)
+        early: Any = self.early_exaggeration
+        plan = objective.plan(
+            solver="auto" if rate is None else "gains",
+            learning_rate=None if rate is None else 4 * rate / n,
+            exaggeration=None if isinstance(early, str) and early == "auto" else early,
+            exaggeration_iter=self.early_exaggeration_iter,
+            max_iter=optional(integer, "max_iter", self.max_iter, 0),
+        )
+        return Settings(
+            n_components=integer("n_components", self.n_components, 1),
+            objective=objective,
+            plan=plan,
+            pairs=objective.check_pairs(_PAIRS[choice("method", self.method, _PAIRS)]),
+            metric=self.metric,
+            init=self.init
+            if not isinstance(self.init, str)
+            else choice("init", self.init, INITS, also="an array"),
+        )

@@ -1,0 +1,149 @@
+"""`UMAP` under the parameter names of umap-learn."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ..checks import choice, integer, number, optional
+from ..errors import DataWarning
+from ..methods.forces.fit import INITS, Settings
+from ..methods.forces.objectives.base import Objective
+from ..methods.forces.objectives.umap import UMAP as CrossEntropy
+from ..typing import Metric
+from .forces import ForceEmbedder, as_known_from
+from .registry import estimator
+
+_LABELS = "wk.MDE(label_weight=...).fit(X, y) uses labels."
+_SEARCH = "winkel.graph.knn chooses the search; pass its graph as X to search otherwise."
+_DENSITY = "wk.MDE(density=...) keeps local densities."
+
+
+@as_known_from(
+    "umap-learn",
+    {"n_epochs": "max_iter"},
+    {
+        "learning_rate": ((1.0,), "the solver chooses its steps."),
+        "set_op_mix_ratio": ((1.0,), "memberships are joined by fuzzy union."),
+        "local_connectivity": ((1.0, 1), "each row is tied to one nearest neighbour."),
+        "a": ((None,), "give min_dist and spread, from which a and b follow."),
+        "b": ((None,), "give min_dist and spread, from which a and b follow."),
+        "metric_kwds": ((None,), 'write parameters of a metric into its name, as "minkowski(3)", or pass a function.'),
+        "output_metric": (("euclidean",), "the map is flat; wk.Problem has constraints of other kinds."),
+        "output_metric_kwds": ((None,), "the map is flat."),
+        "low_memory": ((True, False), "max_memory caps the memory."),
+        "transform_queue_size": ((4.0,), "new rows are placed exactly."),
+        "transform_seed": ((42,), "placing a new row draws no random numbers."),
+        "transform_mode": (("embedding",), "fit(X).graph_ is the neighbour graph."),
+        "angular_rp_forest": ((False,), _SEARCH),
+        "force_approximation_algorithm": ((False,), _SEARCH),
+        "precomputed_knn": (((None, None, None), None), "pass a graph of winkel.graph.knn or Graph.from_knn as X."),
+        "disconnection_distance": ((None,), "take edges out of a graph of winkel.graph.knn and pass it as X."),
+        "unique": ((False,), "equal rows stay rows; wk.MDE gives them one place."),
+        "tqdm_kwds": ((None,), "verbose shows progress."),
+        "target_n_neighbors": ((-1,), _LABELS),
+        "target_metric": (("categorical",), _LABELS),
+        "target_metric_kwds": ((None,), _LABELS),
+        "target_weight": ((0.5,), _LABELS),
+        "densmap": ((False,), _DENSITY),
+        "dens_lambda": ((2.0,), _DENSITY),
+        "dens_frac": ((0.3,), _DENSITY),
+        "dens_var_shift": ((0.1,), _DENSITY),
+        "output_dens": ((False,), 'the score "density_correlation" of winkel.measure compares densities.'),
+    },
+)  # fmt: skip
+@estimator("umap", "UMAP's loss over all pairs")
+class UMAP(ForceEmbedder):
+    """A map by UMAP's loss, with the parameter names of umap-learn.
+
+    It is `winkel.AttractRepel(objective=winkel.objectives.UMAP(...))` under names that people know, so that an import line is
+    all that changes: the sums that umap-learn samples are taken over all pairs, and the same seed gives the same bytes for any
+    number of threads. `n_epochs` is understood as `max_iter`; what has no counterpart here is refused with a reason, unless it
+    has the value that is the default there. `transform` places each new row by itself, and gives a row that equals a fitted one
+    that row's place. Labels are not used, which a
+    warning says: `winkel.MDE` takes them.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=15
+        Neighbours of each row, which attract it.
+    n_components : int, default=2
+        Dimension of the map.
+    metric : str or callable, default="euclidean"
+        By which neighbours are found, as in `winkel.graph.knn`; "precomputed" takes X as a matrix of distances.
+    min_dist : float, default=0.1
+        Distance up to which points on the map count as close.
+    spread : float, default=1.0
+        Distance over which closeness fades.
+    max_iter : int or None, default=None
+        Number of iterations; None is what suits the solver.
+    init : {"auto", "pca", "spectral", "random"} or array, default="auto"
+        The start. "auto" is the graph's spectral embedding.
+    negative_sample_rate : float, default=5.0
+        How many repelling pairs umap-learn draws for an attracting one: here the strength of the repulsion of all.
+    repulsion_strength : float, default=1.0
+        By which the repulsion is multiplied.
+
+    Attributes
+    ----------
+    graph_ : Graph
+        The neighbour graph.
+
+    See Also
+    --------
+    AttractRepel : All objectives, with all their parameters.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> wk.UMAP(n_neighbors=10, n_epochs=60, random_state=0).fit_transform(digits.X[:200]).shape
+    (200, 2)
+    """
+
+    n_neighbors: int = 15
+    n_components: int = 2
+    _: KW_ONLY
+    metric: Metric = "euclidean"
+    min_dist: float = 0.1
+    spread: float = 1.0
+    max_iter: int | None = None
+    init: str | ArrayLike = "auto"
+    negative_sample_rate: float = 5.0
+    repulsion_strength: float = 1.0
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Find the map of the rows of X; y is ignored with a warning, since umap-learn would use it."""
+        if y is not None:
+            warnings.warn(
+                f"winkel.UMAP takes no labels, so y has no part in this map, as it would in umap-learn: {_LABELS}",
+                DataWarning,
+                stacklevel=2,
+            )
+        return super().fit(X)
+
+    def _objective(self) -> Objective:
+        rate = number("negative_sample_rate", self.negative_sample_rate, 0.0, low_open=True)
+        strength = number("repulsion_strength", self.repulsion_strength, 0.0, low_open=True)
+        return CrossEntropy(
+            n_neighbors=self.n_neighbors,
+            min_dist=self.min_dist,
+            spread=self.spread,
+            negative_sample_rate=rate * strength,
+        )
+
+    def _settings(self, n: int) -> Settings:
+        objective: Any = self._objective()
+        return Settings(
+            n_components=integer("n_components", self.n_components, 1),
+            objective=objective,
+            plan=objective.plan(max_iter=optional(integer, "max_iter", self.max_iter, 0)),
+            pairs="auto",
+            metric=self.metric,
+            init=choice("init", self.init, INITS, also="an array")
+            if isinstance(self.init, str)
+            else self.init,
+        )

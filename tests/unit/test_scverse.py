@@ -1,0 +1,187 @@
+"""AnnData objects in and out: `winkel.scverse`, and `use_rep`, `layer`, `label` wherever rows are read."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import winkel as wk
+from winkel.errors import InvalidInputError, InvalidParameterError
+
+anndata = pytest.importorskip("anndata")
+pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
+
+DIGITS = wk.datasets.load_digits()
+N = 120
+QUICK = {"max_iter": 15, "random_state": 0, "n_jobs": 1}
+
+
+@pytest.fixture
+def cells():
+    X = DIGITS.X[:N]
+    kinds = np.array([f"type {k}" for k in DIGITS.y[:N] % 3])
+    adata = anndata.AnnData(
+        sp.csr_matrix(X),
+        obs=pd.DataFrame({"kind": pd.Categorical(kinds)}, index=[f"cell{i}" for i in range(N)]),
+        var=pd.DataFrame(index=[f"gene{j}" for j in range(X.shape[1])]),
+    )
+    adata.obsm["X_pca"] = np.ascontiguousarray(X[:, 10:30])
+    adata.layers["counts"] = X + 1
+    return adata
+
+
+def test_as_table_reads_the_array_that_is_named(cells):
+    assert sp.issparse(wk.data.as_table(cells).values)
+    table = wk.data.as_table(cells, use_rep="X_pca", label="kind")
+    np.testing.assert_array_equal(table.values, cells.obsm["X_pca"])
+    assert table.columns[:2] == ("X_pca1", "X_pca2")
+    assert table.labels.tolist() == cells.obs["kind"].tolist()
+    assert table.ids[0] == "cell0"
+    np.testing.assert_array_equal(wk.data.as_table(cells, layer="counts").values, DIGITS.X[:N] + 1)
+    assert wk.data.as_table(cells, use_rep="X").columns[0] == "gene0"
+    cells.obsm["frame"] = pd.DataFrame({"a": np.arange(N), "b": 1.0}, index=cells.obs_names)
+    assert wk.data.as_table(cells, use_rep="frame").columns == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ({"use_rep": "X_pcs"}, "use_rep='X_pcs' is not in X.obsm, which has: 'X_pca'"),
+        ({"layer": "raw"}, "layer='raw' is not in X.layers, which has: 'counts'"),
+        ({"use_rep": "X_pca", "layer": "counts"}, "name two arrays"),
+        ({"label": "knd"}, "label='knd' does not name one column.*kind"),
+    ],
+)
+def test_a_wrong_name_is_told_with_those_that_exist(cells, wish, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        wk.data.as_table(cells, **wish)
+    with pytest.raises(InvalidParameterError, match="AnnData"):
+        wk.data.as_table(DIGITS.X, use_rep="X_pca")
+
+
+def test_a_map_goes_into_the_object_and_equals_the_estimators(cells):
+    model = wk.scverse.mde(cells, **QUICK)
+    expected = wk.MDE(**QUICK).fit(cells.obsm["X_pca"])
+    np.testing.assert_array_equal(cells.obsm["X_mde"], expected.embedding_)
+    assert isinstance(model, wk.MDE)
+    reliability = wk.indicatrix(cells.obsm["X_pca"], expected).reliability
+    np.testing.assert_array_equal(cells.obs["mde_reliability"], reliability)
+    record = cells.uns["mde"]
+    assert record["params"]["use_rep"] == "X_pca"
+    assert record["params"]["max_iter"] == 15
+    assert record["seed"] == 0
+    report = wk.measure(cells.obsm["X_pca"], expected)
+    assert record["scores"]["trustworthiness"] == report["trustworthiness"].value
+    assert record["scores_of_pca"]["trustworthiness"] == report["trustworthiness"].baseline
+
+
+def test_key_added_layer_blocks_and_trust(cells):
+    wk.scverse.lvm(cells, layer="counts", key_added="X_mine", trust=False, **QUICK)
+    assert cells.obsm["X_mine"].shape == (N, 2)
+    assert list(cells.obs) == ["kind", "mine_variance", "mine_component"]
+    assert cells.uns["mine"]["params"]["use_rep"] == "layers/counts"
+    assert "scores" not in cells.uns["mine"]
+
+
+def test_the_object_can_be_written_and_read_again(cells, tmp_path):
+    wk.scverse.umap(cells, **QUICK)
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    again = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    np.testing.assert_array_equal(again.obsm["X_umap"], cells.obsm["X_umap"])
+    assert again.uns["umap"]["status"] == cells.uns["umap"]["status"]
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    wk.scverse.umap(backed, trust=False, **QUICK)
+    np.testing.assert_array_equal(backed.obsm["X_umap"], cells.obsm["X_umap"])
+    assert sp.issparse(wk.data.as_table(backed).values)
+    backed.file.close()
+
+
+def test_a_neighbour_graph_of_scanpys_form_is_used(cells):
+    graph = wk.graph.knn(cells.obsm["X_pca"], 8)
+    rows = np.repeat(np.arange(N), 8)
+    lists = sp.csr_matrix((graph.knn_distances.ravel(), (rows, graph.knn_indices.ravel())), shape=(N, N))
+    cells.obsp["distances"] = lists
+    cells.uns["neighbors"] = {
+        "distances_key": "distances",
+        "params": {"metric": "cosine", "use_rep": "X_pca"},
+    }
+    found = wk.scverse.neighbors(cells)
+    np.testing.assert_array_equal(found.knn_indices, graph.knn_indices)
+    wk.scverse.mde(cells, neighbors_key="neighbors", **QUICK)
+    expected = wk.MDE(**QUICK).fit(wk.Graph.from_knn(graph.knn_indices, graph.knn_distances))
+    np.testing.assert_allclose(cells.obsm["X_mde"], expected.embedding_, rtol=1e-4, atol=1e-4)
+    assert cells.uns["mde"]["params"]["neighbors_key"] == "neighbors"
+    with pytest.raises(InvalidParameterError, match="obsp has no 'other_distances'"):
+        wk.scverse.mde(cells, neighbors_key="other")
+    with pytest.raises(InvalidParameterError, match="TSM with these parameters needs the rows"):
+        wk.scverse.tsm(cells, neighbors_key="neighbors")
+
+
+def test_new_cells_are_placed(cells):
+    model = wk.scverse.mde(cells, use_rep="X_pca", **QUICK)
+    later = cells[:7].copy()
+    Y = wk.scverse.place(later, model)
+    np.testing.assert_array_equal(Y, cells.obsm["X_mde"][:7])  # fitted rows keep their places
+    assert later.obsm["X_mde"] is not None
+
+
+def test_maps_from_elsewhere_are_judged_and_shown(cells, tmp_path):
+    cells.obsm["X_umap"] = cells.obsm["X_pca"][:, :2]
+    report = wk.scverse.measure(cells, "umap", labels="kind", n_jobs=1)
+    assert "label_accuracy" in report.scores
+    assert cells.uns["umap"]["scores"]["stress"] == report["stress"].value
+    points = wk.scverse.indicatrix(cells, "umap")
+    np.testing.assert_array_equal(cells.obs["umap_false_neighbors"], points.false_neighbors.counts)
+    page = wk.scverse.write_html(tmp_path / "a.html", cells, "umap", labels="kind")
+    assert page.stat().st_size > 1000
+    with pytest.raises(InvalidParameterError, match="basis must be"):
+        wk.scverse.measure(cells, "umpa")
+    pytest.importorskip("matplotlib").use("Agg")
+    ax = wk.scverse.plot(cells, "umap", color="kind")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["type 0", "type 1", "type 2"]
+    assert wk.scverse.plot(cells, "umap", color="gene12").collections
+    with pytest.raises(InvalidParameterError, match=r"neither a column of adata.obs nor the name of a gene"):
+        wk.scverse.plot(cells, "umap", color="gene")
+
+
+def test_labels_may_name_a_column_of_obs(cells):
+    Y = cells.obsm["X_pca"][:, :2]
+    named = wk.measure(cells, Y, labels="kind", scores=["label_accuracy"])
+    given = wk.measure(cells, Y, labels=cells.obs["kind"].to_numpy().astype(str), scores=["label_accuracy"])
+    assert named["label_accuracy"].value == given["label_accuracy"].value
+    with pytest.raises(InvalidParameterError, match="labels"):
+        wk.measure(DIGITS.X[:N], Y, labels="kind")
+
+
+def test_every_estimator_has_a_function_with_its_parameters():
+    assert {"mde", "lvm", "tsm", "kds", "tsne", "umap"} <= set(dir(wk.scverse))
+    shown = inspect.signature(wk.scverse.tsne).parameters
+    assert shown["perplexity"].default == 30.0
+    assert shown["random_state"].default == 0
+    assert "model" not in shown
+    with pytest.raises(AttributeError, match="no attribute 'pacmap'"):
+        wk.scverse.pacmap  # noqa: B018
+    with pytest.raises(InvalidInputError, match="adata must be an AnnData object; got a ndarray"):
+        wk.scverse.mde(DIGITS.X)
+
+
+@pytest.mark.slow
+def test_scanpy_draws_the_map_and_its_neighbours_are_used(cells):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sc = pytest.importorskip("scanpy", reason="scanpy is not installed (pip install --group scverse)")
+        pytest.importorskip("matplotlib").use("Agg")
+        sc.pp.neighbors(cells, n_neighbors=10, use_rep="X_pca", method="gauss", transformer="sklearn")
+        wk.scverse.mde(cells, neighbors_key="neighbors", **QUICK)
+        ax = sc.pl.embedding(cells, basis="mde", color="kind", show=False)
+        drawn = np.vstack([np.asarray(c.get_offsets()) for c in ax.collections if len(c.get_offsets())])
+    assert {tuple(p) for p in np.round(cells.obsm["X_mde"], 4)} <= {
+        tuple(p) for p in np.round(drawn.astype(np.float32), 4)
+    }
+    assert wk.scverse.neighbors(cells).knn_indices.shape == (N, 9)
+    assert cells.uns["mde"]["params"]["neighbors_key"] == "neighbors"
