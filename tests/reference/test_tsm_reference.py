@@ -30,7 +30,7 @@ def scores(Y, tau):
     [(8, 2.3, 0.61, 0.3, (8.05, 0.141)), (16, 0.5, 0.85, 0.03, (4.38, 0.375))],
 )
 def test_digits(d, deviation, index, error, linear):
-    model = wk.TSM(d, random_state=0).fit(DIGITS)
+    model = wk.TSM(d, norms="matched", random_state=0).fit(DIGITS)
     assert model.threshold_ == pytest.approx(0.931, abs=1e-3)
     found = scores(model.embedding_, model.threshold_)
     assert found[0] <= deviation

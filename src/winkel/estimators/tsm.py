@@ -12,7 +12,7 @@ from ..checks import choice, integer, number, optional, positive
 from ..data import Table, as_table
 from ..graph import Graph
 from ..methods.tsm import AngleHistogram, angle_histogram, similarity_graph
-from ..methods.tsm.fit import SOLVERS, Settings, fit
+from ..methods.tsm.fit import NORMS, SOLVERS, Settings, fit
 from ..methods.tsm.place import PLACEMENTS, FittedRows, place
 from ..run import Run
 from ..typing import FloatArray, IntArray, RandomState
@@ -59,6 +59,9 @@ class TSM(Embedder):
         out as they are in the data.
     regularization : float, default=1e-4
         Regularization of the locally linear weights.
+    norms : {"keep", "matched"}, default="keep"
+        "keep" gives every fitted row its exact norm, as `transform` does with new rows, and changes no angle; "matched"
+        leaves norms as the matching finds them (eq 9 of the paper).
 
     Attributes
     ----------
@@ -91,6 +94,7 @@ class TSM(Embedder):
     solver: str = "quasi_newton"
     placement: str = "local"
     regularization: float = 1e-4
+    norms: str = "keep"
 
     _fitted: ClassVar[tuple[str, ...]] = ("_rows",)
 
@@ -134,13 +138,18 @@ class TSM(Embedder):
         random_state: RandomState = 0,
         n_jobs: int | None = None,
     ) -> TradeOff:
-        """A small table of what each dimension and threshold keeps, measured on `n_rows` rows drawn at random."""
+        """A small table of what each dimension and threshold keeps, measured on `n_rows` rows drawn at random.
+
+        Norms are those of norms="matched": how far they are off says, too, whether the dimensions are enough.
+        """
         table, run = as_table(X, allow_sparse=False), Run.of(random_state=random_state, n_jobs=n_jobs)
         order = run.stream("choice").permutation(len(table.values))
         rows = table.rows(np.sort(order[: integer("n_rows", n_rows, 2)]))
 
         def make(d: int, share: float) -> TSM:
-            return TSM(d, sparsity=share, max_iter=max_iter, random_state=run.seed, n_jobs=n_jobs)
+            return TSM(
+                d, sparsity=share, max_iter=max_iter, norms="matched", random_state=run.seed, n_jobs=n_jobs
+            )
 
         return trade_off(make, rows, n_components, sparsity, n_jobs)
 
@@ -196,4 +205,5 @@ class TSM(Embedder):
             tol=number("tol", self.tol, 0.0),
             solver=choice("solver", self.solver, SOLVERS),
             regularization=positive("regularization", self.regularization),
+            norms=choice("norms", self.norms, NORMS),
         )

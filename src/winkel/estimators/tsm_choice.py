@@ -35,7 +35,7 @@ class Choice:
     jaccard : float
         Part of the similar pairs that data and map have in common (eq 12).
     norm_error : float
-        Median relative change of the norms.
+        Median relative change of the norms, before rows are brought to their own (norms="matched").
     """
 
     n_components: int

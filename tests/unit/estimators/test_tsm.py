@@ -252,6 +252,27 @@ def test_landmarks_carry_the_others():
     assert tsm(n_landmarks=10_000).fit(SOME).embedding_.tobytes() == tsm().fit(SOME).embedding_.tobytes()
 
 
+@told
+@pytest.mark.parametrize("change", [{}, {"n_landmarks": 60}])
+def test_norms_are_kept_and_no_angle_changes_by_it(change):
+    rows = np.insert(SOME, 3, 0.0, axis=0)
+    kept, matched = (tsm(norms=norms, **change).fit(rows) for norms in ("keep", "matched"))
+    norms = np.linalg.norm(rows, axis=1)
+    np.testing.assert_allclose(np.linalg.norm(kept.embedding_, axis=1), norms, rtol=1e-12)
+    assert norm_error(rows, matched.embedding_).value > 0.01
+    marks = kept.landmarks_
+    factor = norms[marks] / np.linalg.norm(matched.embedding_[marks], axis=1)
+    np.testing.assert_allclose(kept.embedding_[marks], factor[:, None] * matched.embedding_[marks], rtol=1e-9)
+    # A fitted row and one hardly different from it have hardly different lengths.
+    moved = kept.transform(rows * (1 + 1e-9))
+    np.testing.assert_allclose(np.linalg.norm(moved, axis=1), norms, rtol=1e-6)
+    if not change:
+        tau = kept.threshold_
+        for score in (angular_deviation, jaccard):
+            a, b = (score(rows, m.embedding_, threshold=tau).value for m in (kept, matched))
+            assert a == pytest.approx(b, rel=1e-9)
+
+
 def wk_svd(X, d):
     from winkel.methods.tsm import svd_map
 
@@ -318,6 +339,7 @@ def test_refused_rows(fitted):
         ({"solver": "adam"}, "solver"),
         ({"placement": "nearest"}, "placement"),
         ({"regularization": 0.0}, "regularization"),
+        ({"norms": "unit"}, "norms"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"random_state": "a"}, "random_state"),
         ({"max_memory": "much"}, "max_memory"),

@@ -22,6 +22,7 @@ from .quasi_newton import QuasiNewton
 from .similarity import Similarities, find_angles, row_norms, similarities
 
 SOLVERS = ("quasi_newton", "factors", "dense")
+NORMS = ("keep", "matched")
 
 # Of the extension from landmarks: on 10 000 images a hundredth of it changes the mean angular deviation by 0.001°.
 EXTENSION_TOLERANCE = 1e-4
@@ -40,6 +41,7 @@ class Settings:
     tol: float
     solver: str
     regularization: float
+    norms: str
 
 
 def fit(table: Table, settings: Settings, run: Run) -> Embedding:
@@ -123,13 +125,18 @@ def svd_start(X: FloatArray, d: int, threshold: float) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class _Whole:
-    """From the places of matched rows to those of all: zeros at the origin, equal rows in one place."""
+    """From the places of matched rows to those of all: zeros at the origin, equal rows in one place.
+
+    With `norms` every place is brought to the norm of its row, which changes no angle; those of landmarks before they are
+    extended, for the weights of the extension carry norms over, too.
+    """
 
     marks: IntArray
     nonzero: IntArray
     own: IntArray
     n_components: int
     extension: Extension | None
+    norms: Matrix | None
 
     @classmethod
     def of(cls, X: FloatArray, nonzero: IntArray, marks: IntArray, settings: Settings, run: Run) -> _Whole:
@@ -137,7 +144,8 @@ class _Whole:
         if len(marks) < len(nonzero):
             at = np.searchsorted(nonzero, marks)
             extension = Extension.of(X[nonzero], at, 4 * settings.n_components, settings.regularization, run)
-        return cls(marks, nonzero, own_places(X, X), settings.n_components, extension)
+        norms = row_norms(X) if settings.norms == "keep" else None
+        return cls(marks, nonzero, own_places(X, X), settings.n_components, extension, norms)
 
     def map(self, found: Matrix, run: Run) -> tuple[Matrix, Status | None]:
         """The map, and how the solver of the extension ended, if there was one."""
@@ -159,12 +167,20 @@ class _Whole:
         """Places of the matched rows, virtual ones left out, in as many dimensions as were asked for."""
         places = np.zeros((len(self.marks), self.n_components))
         places[:, : found.shape[1]] = found[: len(self.marks)]
-        return places
+        return self._in_length(places, self.marks)
 
     def _all(self, places: Matrix) -> Matrix:
         Y = np.zeros((len(self.own), self.n_components))
-        Y[self.nonzero] = places
+        Y[self.nonzero] = self._in_length(places, self.nonzero)
         return Y[self.own]
+
+    def _in_length(self, places: Matrix, rows: IntArray) -> Matrix:
+        """Places in the norm of their rows; one in the origin, which has no direction, stays there."""
+        if self.norms is None:
+            return places
+        length = row_norms(places)
+        factor = np.divide(self.norms[rows], length, out=np.zeros(len(rows)), where=length > 0)
+        return places * factor[:, None]
 
 
 def _joint(matching: Status, extension: Status | None) -> Status:
@@ -223,4 +239,5 @@ def _described(settings: Settings, tau: float, S: Similarities | None) -> dict[s
         "momentum": settings.momentum,
         "max_iter": settings.max_iter,
         "solver": settings.solver,
+        "norms": settings.norms,
     }
