@@ -207,6 +207,21 @@ void apply_laplacian(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<
                  static_cast<int64_t>(x.shape(1)), n_jobs, out.data());
 }
 
+void remainder_of_rows(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<const float> weights,
+                       int n_jobs, Mat<const float> x, Mat<float> out) {
+  const auto n = static_cast<int64_t>(x.shape(0));
+  const auto width = static_cast<int64_t>(x.shape(1));
+  require_rows(indptr, indices);
+  require(weights.shape(0) == indices.shape(0), "there must be one weight an entry");
+  require(indptr.shape(0) == x.shape(0) + 1 && out.shape(0) == x.shape(0) && out.shape(1) == x.shape(1) &&
+              out.data() != x.data() && width % kSingleColumns == 0,
+          "x and out must be different, with one row a row of W and the same columns, whole groups of 16");
+  const Unlocked unlocked;
+  parallel_blocks(n, 1024, n_jobs, [&](int64_t lo, int64_t hi) {
+    remainder_rows(indptr.data(), indices.data(), weights.data(), x.data(), width, lo, hi, out.data());
+  });
+}
+
 void filter_laplacian(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<const double> weights,
                       Vec<const double> diagonal, int64_t degree, double low, double cut, double top,
                       int n_jobs, Mat<double> x, Mat<double> work) {
@@ -250,6 +265,9 @@ void bind_graph(nb::module_& m) {
   m.def("laplacian_apply", &apply_laplacian, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
         nb::arg("diagonal"), nb::arg("n_jobs"), nb::arg("x"), nb::arg("out"),
         "Writes (diag - W) x into `out`.");
+  m.def("remainder_apply", &remainder_of_rows, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
+        nb::arg("n_jobs"), nb::arg("x"), nb::arg("out"),
+        "Writes x - W x into `out`, in single precision; columns in whole groups of 16.");
   m.def("chebyshev_filter", &filter_laplacian, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
         nb::arg("diagonal"), nb::arg("degree"), nb::arg("low"), nb::arg("cut"), nb::arg("top"),
         nb::arg("n_jobs"), nb::arg("x"), nb::arg("work"),

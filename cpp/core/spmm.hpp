@@ -21,7 +21,7 @@ struct LaplacianRows {
 constexpr int64_t kColumns = 8;  // columns that are summed together
 constexpr int64_t kAhead = 12;   // rows of x are asked for this many entries before they are used
 
-inline void prefetch(const double* place) {
+inline void prefetch(const void* place) {
 #if defined(__GNUC__)
   __builtin_prefetch(place);
 #else
@@ -54,6 +54,27 @@ inline void laplacian_step(const LaplacianRows& m, int64_t n, const double* x, c
                            double b, double c, int64_t width, int threads, double* out) {
   parallel_blocks(n, 1024, threads,
                   [&](int64_t lo, int64_t hi) { laplacian_rows(m, x, z, a, b, c, width, lo, hi, out); });
+}
+
+constexpr int64_t kSingleColumns = 16;  // columns in single precision that are summed together, a cache line
+
+// out = x − W x in single precision on rows [lo, hi); x and out have `width` columns, a multiple of
+// kSingleColumns.
+WINKEL_CLONES inline void remainder_rows(const int32_t* indptr, const int32_t* indices, const float* weights,
+                                         const float* x, int64_t width, int64_t lo, int64_t hi, float* out) {
+  const int64_t last = indptr[hi] - 1;
+  for (int64_t i = lo; i < hi; ++i)
+    for (int64_t col = 0; col < width; col += kSingleColumns) {
+      float sum[kSingleColumns] = {0};
+      for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e) {
+        prefetch(x + indices[std::min(e + kAhead, last)] * width + col);
+        const float w = weights[e];
+        const float* row = x + indices[e] * width + col;
+        for (int64_t l = 0; l < kSingleColumns; ++l) sum[l] += w * row[l];
+      }
+      const int64_t at = i * width + col;
+      for (int64_t l = 0; l < kSingleColumns; ++l) out[at + l] = x[at + l] - sum[l];
+    }
 }
 
 // Replaces x by p(L) x, where p is the Chebyshev polynomial of the given degree that is small on [cut, top]

@@ -1,4 +1,4 @@
-"""K-Deep Simplex as a network: the unrolled encoder of section 5.3, for PyTorch (`pip install "winkel[torch]"`).
+"""Modules for PyTorch (`pip install "winkel[torch]"`): the unrolled encoder of K-Deep Simplex, and TSM's ReLU map.
 
 `import winkel` does not import this module; `import winkel.torch` does, and needs PyTorch.
 """
@@ -11,15 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import integer, positive
+from .checks import integer, number, positive
 from .errors import InvalidInputError, missing_extra
+from .methods.tsm.relu import DAMPING
 
 try:
     import torch
 except ImportError as error:
     raise missing_extra("torch", "torch", "winkel.torch") from error
 
-__all__ = ["KDSEncoder", "project_simplex"]
+_LEAST_DAMPING = 1e-12  # where no prototype is similar
+
+__all__ = ["KDSEncoder", "ReLUMap", "project_simplex"]
 
 
 def project_simplex(points: Any) -> Any:
@@ -168,3 +171,81 @@ class KDSEncoder(torch.nn.Module):  # type: ignore[misc]
                 total += float(loss.detach()) * len(batch)
             history.append(total / len(data))
         return history
+
+
+class ReLUMap(torch.nn.Module):  # type: ignore[misc]
+    """The map of thresholded similarities with prototypes (Saul 2023, eq 16) as a layer; prototypes are learned.
+
+    `forward` gives the u with max(0, u·ν_j − τ‖u‖‖ν_j‖) = max(0, x·μ_j − τ‖x‖‖μ_j‖) by damped Gauss–Newton steps, through
+    which gradients flow, in the norm of x. It is `winkel.methods.tsm.ReLUMap` with the last iterate for the best one. `loss`
+    is the squared error of the equation.
+
+    Parameters
+    ----------
+    inputs : array of shape (n_prototypes, n_features)
+        Prototypes μ among the data to start with.
+    outputs : array of shape (n_prototypes, n_components)
+        Their places ν to start with.
+    threshold : float
+        τ, the cosine above which rows are similar.
+    n_steps : int, default=10
+        Number of steps.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import winkel as wk
+    >>> from winkel.torch import ReLUMap
+    >>> X = wk.datasets.load_digits().X
+    >>> tsm = wk.TSM(16, max_iter=20, random_state=0).fit(X[:600])
+    >>> layer = ReLUMap(X[:100], tsm.embedding_[:100], tsm.threshold_)
+    >>> tuple(layer(torch.as_tensor(X[600:605], dtype=torch.float32)).shape)
+    (5, 16)
+    """
+
+    def __init__(self, inputs: ArrayLike, outputs: ArrayLike, threshold: float, *, n_steps: int = 10) -> None:
+        super().__init__()
+        mu, nu = (torch.as_tensor(np.array(part, dtype=np.float32)) for part in (inputs, outputs))
+        if mu.ndim != 2 or nu.ndim != 2 or len(mu) != len(nu):
+            raise InvalidInputError(
+                "inputs and outputs must be matrices with one row for each prototype; got shapes "
+                f"{tuple(mu.shape)} and {tuple(nu.shape)}."
+            )
+        if not bool(torch.isfinite(mu).all() and torch.isfinite(nu).all()):
+            raise InvalidInputError("inputs and outputs must be finite.")
+        self.threshold = number("threshold", threshold, 0.0, 1.0, low_open=True, high_open=True)
+        self.n_steps = integer("n_steps", n_steps, 1)
+        self.inputs = torch.nn.Parameter(mu)
+        self.outputs = torch.nn.Parameter(nu)
+
+    def similarities(self, rows: Any, prototypes: Any) -> Any:
+        """max(0, a·b − τ‖a‖‖b‖) of rows and prototypes, of the data or of the map."""
+        return torch.relu(
+            rows @ prototypes.T - self.threshold * rows.norm(dim=1)[:, None] * prototypes.norm(dim=1)
+        )
+
+    def forward(self, rows: Any) -> Any:
+        """The places of rows; rows that are similar to no prototype stand in the origin."""
+        unit = torch.nn.functional.normalize(rows, dim=1)
+        wanted = self.similarities(unit, self.inputs)
+        u = torch.nn.functional.normalize(wanted @ self.outputs, dim=1)
+        nu_norm = self.outputs.norm(dim=1)[None, :, None]
+        eye = torch.eye(u.shape[1], dtype=u.dtype, device=u.device)
+        for _ in range(self.n_steps):
+            direction = torch.nn.functional.normalize(u, dim=1)
+            slope = self.outputs[None] - self.threshold * nu_norm * direction[:, None, :]
+            now = (slope @ u[:, :, None])[:, :, 0]
+            slope = slope * ((wanted > 0) | (now > 0))[:, :, None]
+            normal = slope.transpose(1, 2) @ slope
+            damping = DAMPING * normal.diagonal(dim1=1, dim2=2).mean(dim=1) + _LEAST_DAMPING
+            step = torch.linalg.solve(
+                normal + damping[:, None, None] * eye, slope.transpose(1, 2) @ (wanted - now)[:, :, None]
+            )
+            u = u + step[:, :, 0]
+        found = torch.nn.functional.normalize(u, dim=1) * rows.norm(dim=1, keepdim=True)
+        return torch.where(wanted.any(dim=1, keepdim=True), found, torch.zeros_like(found))
+
+    def loss(self, rows: Any) -> Any:
+        """The mean squared error of eq 16 over rows and prototypes."""
+        places = self(rows)
+        return ((self.similarities(rows, self.inputs) - self.similarities(places, self.outputs)) ** 2).mean()

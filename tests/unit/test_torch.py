@@ -122,3 +122,32 @@ def test_misuse(encoder_of):
         encoder_of(np.eye(3), locality=0.0)
     with pytest.raises(InvalidParameterError, match="n_layers"):
         encoder_of(np.eye(3), n_layers=0)
+
+
+def test_the_relu_map_learns_its_prototypes(torch):
+    from winkel.methods.tsm import ReLUMap as Exact
+    from winkel.torch import ReLUMap
+
+    X = wk.datasets.load_digits().X
+    rows, places = X[:150], X[:150, :40]  # any places do for the equation
+    layer, exact = ReLUMap(rows, places, 0.8), Exact(rows, places, 0.8, n_steps=40)
+    new = torch.as_tensor(X[150:170], dtype=torch.float32)
+    placed = layer(new).detach().numpy()
+    np.testing.assert_allclose(np.linalg.norm(placed, axis=1), np.linalg.norm(X[150:170], axis=1), rtol=1e-4)
+
+    def error(Y):
+        return np.linalg.norm(Exact(places, rows, 0.8).similarities(Y) - exact.similarities(X[150:170]))
+
+    assert error(placed) < 1.3 * error(exact(X[150:170]))
+    adam = torch.optim.Adam(layer.parameters(), lr=0.01)
+    losses = []
+    for _ in range(6):
+        adam.zero_grad()
+        loss = layer.loss(new)
+        loss.backward()
+        adam.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < losses[0]
+    assert not layer(torch.zeros((1, 64))).any()
+    with pytest.raises(InvalidInputError, match="one row for each prototype"):
+        ReLUMap(rows, places[1:], 0.8)

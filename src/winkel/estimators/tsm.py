@@ -12,7 +12,7 @@ from ..checks import choice, integer, number, optional, positive
 from ..data import Table, as_table
 from ..graph import Graph
 from ..methods.tsm import AngleHistogram, angle_histogram, similarity_graph
-from ..methods.tsm.fit import NORMS, SOLVERS, Settings, fit
+from ..methods.tsm.fit import NORMS, SOLVERS, STARTS, Settings, fit
 from ..methods.tsm.place import PLACEMENTS, FittedRows, place
 from ..run import Run
 from ..typing import FloatArray, IntArray, RandomState
@@ -59,9 +59,17 @@ class TSM(Embedder):
         out as they are in the data.
     regularization : float, default=1e-4
         Regularization of the locally linear weights.
+    n_neighbors : int or None, default=None
+        How many near rows make up a row that is not matched, and a new one in `transform`; None is four times `n_components`.
     norms : {"keep", "matched"}, default="keep"
         "keep" gives every fitted row its exact norm, as `transform` does with new rows, and changes no angle; "matched"
         leaves norms as the matching finds them (eq 9 of the paper).
+    init : {"strict", "svd"}, default="strict"
+        Where the matching starts: linear projections thresholded at 1 − (1 − τ)/4, with which quasi-Newton steps never
+        collapsed, or at τ itself (eq 17 of the paper). The results differ little.
+    rank : int or None, default=None
+        Rank of the matrix L that is matched, at least `n_components`; None is `n_components`, which works best, and more
+        leaves the map the largest part of a richer matrix.
 
     Attributes
     ----------
@@ -94,7 +102,10 @@ class TSM(Embedder):
     solver: str = "quasi_newton"
     placement: str = "local"
     regularization: float = 1e-4
+    n_neighbors: int | None = None
     norms: str = "keep"
+    init: str = "strict"
+    rank: int | None = None
 
     _fitted: ClassVar[tuple[str, ...]] = ("_rows",)
 
@@ -117,6 +128,7 @@ class TSM(Embedder):
             self.threshold_,
             positive("regularization", self.regularization),
             choice("placement", self.placement, PLACEMENTS),
+            optional(integer, "n_neighbors", self.n_neighbors, 1) or 4 * self.embedding_.shape[1],
         )
         return self._in_unit(place(rows.values, fitted, self._placing_run()))
 
@@ -206,4 +218,7 @@ class TSM(Embedder):
             solver=choice("solver", self.solver, SOLVERS),
             regularization=positive("regularization", self.regularization),
             norms=choice("norms", self.norms, NORMS),
+            init=choice("init", self.init, STARTS),
+            rank=optional(integer, "rank", self.rank, self.n_components),
+            n_neighbors=optional(integer, "n_neighbors", self.n_neighbors, 1),
         )

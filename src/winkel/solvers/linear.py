@@ -91,9 +91,10 @@ class CGState(SolverState):
 
 @dataclass(frozen=True)
 class ConjugateGradients:
-    """Preconditioned conjugate gradients on all coordinates side by side, to a relative residual of `accuracy`."""
+    """Preconditioned conjugate gradients on all coordinates side by side, to a relative residual of `accuracy`, `sweep` products an iteration."""
 
     accuracy: float = ACCURACY
+    sweep: int = SWEEP
     name = "conjugate gradients"
 
     def init(self, system: LinearSystem, Y0: FloatArray) -> CGState:
@@ -115,7 +116,7 @@ class ConjugateGradients:
     def step(self, system: LinearSystem, state: CGState) -> CGState:
         """The state after a few products with the matrix."""
         X, R, P, old = np.array(state.Y[system.free]), state.remainder, state.direction, state.energy
-        for _ in range(SWEEP):
+        for _ in range(self.sweep):
             Z = system.precondition(R)
             new = np.sum(R * Z, axis=0)
             P = Z + _ratio(new, old) * P

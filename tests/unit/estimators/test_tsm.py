@@ -203,6 +203,49 @@ def test_a_limit_that_only_the_extension_meets_is_told(monkeypatch):
 
 
 @told
+def test_ctrl_c_in_the_extension_is_told_and_loses_little(monkeypatch):
+    from winkel.methods.tsm import extension_system as system
+
+    rows = X_DIGITS[:600]
+    whole = tsm(8, n_landmarks=200, max_iter=10).fit(rows)
+    products = []
+    apply = system._Remainder.times
+
+    def interrupted(at):
+        products.clear()
+
+        def times(self, Y, n_jobs):
+            products.append(1)
+            if len(products) == at:
+                raise KeyboardInterrupt
+            return apply(self, Y, n_jobs)
+
+        monkeypatch.setattr(system._Remainder, "times", times)
+        with pytest.warns(NotConvergedWarning, match="Ctrl-C"):
+            model = tsm(8, n_landmarks=200, max_iter=10).fit(rows)
+        assert model.status_.word == "interrupted"
+        assert "extension from landmarks" in model.status_.sentence
+        return np.linalg.norm(model.embedding_ - whole.embedding_) / np.linalg.norm(whole.embedding_)
+
+    early, late = interrupted(2), interrupted(100)  # while the system is made up, and after some sweeps
+    assert late < 0.5 * early < 0.1
+
+
+@told
+def test_ctrl_c_in_the_matching_leaves_the_extension_short(monkeypatch):
+    from winkel.methods.tsm import fit as steps
+
+    def stop(info):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(steps.Extension, "solve", None)  # is not called
+    with pytest.warns(NotConvergedWarning, match="Ctrl-C"):
+        model = tsm(n_landmarks=60, callbacks=[stop]).fit(SOME)
+    assert model.status_.word == "interrupted"
+    assert np.isfinite(model.embedding_).all()
+
+
+@told
 @pytest.mark.parametrize("change", [{}, {"n_landmarks": 60}])
 def test_one_scan_of_the_rows_a_call(monkeypatch, change):
     import winkel.data.table as table
@@ -273,6 +316,59 @@ def test_norms_are_kept_and_no_angle_changes_by_it(change):
             assert a == pytest.approx(b, rel=1e-9)
 
 
+@told
+@pytest.mark.parametrize("solver", ["quasi_newton", "dense"])
+def test_a_matrix_of_higher_rank_is_matched_better(solver):
+    plain, richer = (tsm(rank=rank, solver=solver).fit(SOME) for rank in (None, 9))
+    assert richer.embedding_.shape == plain.embedding_.shape == (160, 4)
+    assert len(richer.eigenvalues_) == 10
+    assert richer.objective_ < 0.5 * plain.objective_
+    assert tsm(rank=4, solver=solver).fit(SOME).embedding_.tobytes() == plain.embedding_.tobytes()
+
+
+@told
+def test_both_starts_lead_to_like_objectives():
+    strict, paper = (tsm(8, init=init, max_iter=100).fit(X_DIGITS[:400]) for init in ("strict", "svd"))
+    assert strict.history_.objective[0] != paper.history_.objective[0]
+    assert 0.5 < strict.objective_ / paper.objective_ < 2
+
+
+@told
+def test_neighbors_of_the_extension_and_of_new_rows():
+    few, more = (tsm(n_landmarks=80, n_neighbors=k).fit(SOME) for k in (3, 16))
+    assert more.embedding_.tobytes() == tsm(n_landmarks=80).fit(SOME).embedding_.tobytes()
+    assert np.abs(few.embedding_ - more.embedding_).max() > 0.01
+    new = [m.transform(NEW) for m in (few, more)]
+    assert np.abs(new[0] - new[1]).max() > 0.01
+
+
+@told
+def test_the_relu_map_as_a_layer():
+    from winkel.methods.tsm import ReLUMap
+
+    rows, new = X_DIGITS[:500], X_DIGITS[500:700]
+    model = tsm(8, max_iter=60, threshold=0.9).fit(rows)
+    layer = ReLUMap(rows, model.embedding_, 0.9)
+    placed = layer(new)
+    similar = layer.similarities(new).any(axis=1)
+    assert similar.mean() > 0.8
+    np.testing.assert_allclose(
+        np.linalg.norm(placed, axis=1), np.where(similar, np.linalg.norm(new, axis=1), 0.0), rtol=1e-9
+    )
+    # The equation holds far better than with linear projections, and each row is placed by itself.
+    wanted = layer.similarities(new)
+    linear = wk_svd(np.vstack([rows, new]), 8)
+    error = np.linalg.norm(ReLUMap(model.embedding_, rows, 0.9).similarities(placed) - wanted)
+    assert error < 0.5 * np.linalg.norm(ReLUMap(linear[:500], rows, 0.9).similarities(linear[500:]) - wanted)
+    np.testing.assert_array_equal(layer(new[:3]), placed[:3])
+    np.testing.assert_allclose(layer(2.0 * new[:3]), 2.0 * placed[:3], rtol=1e-9)
+    assert not layer(np.vstack([np.zeros(64), -rows[0]])).any()
+    with pytest.raises(InvalidInputError, match="one place for each prototype"):
+        ReLUMap(rows, model.embedding_[1:], 0.9)
+    with pytest.raises(InvalidInputError, match="64 features"):
+        layer(new[:, :5])
+
+
 def wk_svd(X, d):
     from winkel.methods.tsm import svd_map
 
@@ -340,6 +436,9 @@ def test_refused_rows(fitted):
         ({"placement": "nearest"}, "placement"),
         ({"regularization": 0.0}, "regularization"),
         ({"norms": "unit"}, "norms"),
+        ({"init": "pca"}, "init"),
+        ({"rank": 3}, "rank"),
+        ({"n_neighbors": 0}, "n_neighbors"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"random_state": "a"}, "random_state"),
         ({"max_memory": "much"}, "max_memory"),

@@ -3,7 +3,7 @@
     X ── similarity ──> S sparse ── quasi_newton, or updates in matching ──> L of rank d ── factors ──> Y
                                                                                                │
                         extension (landmarks to all rows) <────────────────────────────────────┤
-                        place (new rows) <─────────────────────────────────────────────────────┘
+                        place (new rows; relu: eq 16) <────────────────────────────────────────┘
 
 `fit` puts the steps together; `baselines` holds what the paper compares with. No step but the dense reference holds an
 n × n matrix.
@@ -11,10 +11,12 @@ n × n matrix.
 
 from .baselines import isomap_map, similarity_graph, svd_map
 from .extension import locally_linear_extension
+from .relu import ReLUMap
 from .similarity import AngleHistogram, angle_histogram
 
 __all__ = [
     "AngleHistogram",
+    "ReLUMap",
     "angle_histogram",
     "isomap_map",
     "locally_linear_extension",

@@ -12,30 +12,33 @@ gradients, preconditioned by the diagonal.
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ... import _core
 from ...checks import integer, positive
 from ...data import Table, as_matrix
-from ...errors import InvalidInputError
+from ...errors import InvalidInputError, NotConvergedWarning
 from ...graph import nearest_rows, neighbor_graph
 from ...run import Run
 from ...solvers import iterate
 from ...solvers.base import Status
 from ...solvers.linear import ConjugateGradients
 from ...typing import FloatArray, IntArray, RandomState
+from .extension_system import ExtensionSystem, as_sparse
 from .factors import Matrix
 from .similarity import row_norms
 
-_MAX_SWEEPS = 100
+_SWEEP = 8  # products between two looks at the clock; Ctrl-C loses no more of them
+_MAX_SWEEPS = 250
+_SINGLE = 1e-5  # tolerance that products in single precision still reach
+_LEAST_MARKS = 16  # that a free row is made up of at the start, if there are so many
 _SCRATCH = 2**19  # numbers in one block of neighbourhoods
 
 
@@ -136,7 +139,8 @@ class Extension:
         free = np.setdiff1d(np.arange(len(X)), marks)
         direct = sp.csr_matrix((0, len(marks)))
         if len(free):
-            index = _nearest_marks(X, free, marks, k, run)
+            # A start needs fewer near rows than the map, and weights cost the square of their number.
+            index = _nearest_marks(X, free, marks, min(k, max(_LEAST_MARKS, k // 4)), run)
             weights = local_weights(X[free], X[marks], index, regularization, run)
             direct = as_sparse(weights, index, len(marks))
         return cls(X, marks, free, direct, k, regularization)
@@ -153,90 +157,23 @@ class Extension:
         start = self.start(places)
         if not len(self.free):
             return start, None
-        graph = neighbor_graph(_trusted(self.X), self.n_neighbors, run, metric="cosine")
-        index = np.array(graph.knn_indices)  # a copy, since it will be sorted
-        weights = local_weights(self.X, self.X, index, self.regularization, run)
-        system = ExtensionSystem(index, weights, self.free, start, run)
-        found = iterate(ConjugateGradients(tol), system, start, run, max_iter=_MAX_SWEEPS)
+        try:
+            graph = neighbor_graph(_trusted(self.X), self.n_neighbors, run, metric="cosine")
+            index = graph.knn_indices
+            weights = local_weights(self.X, self.X, index, self.regularization, run)
+            system = ExtensionSystem(index, weights, self.free, start, run, single=tol >= _SINGLE)
+        except KeyboardInterrupt:
+            return start, _interrupted()
+        solver = ConjugateGradients(tol, sweep=_SWEEP)
+        found = iterate(solver, system, start, run, max_iter=_MAX_SWEEPS)
         return np.asarray(found.state.Y), found.status
 
 
-class ExtensionSystem:
-    """Aᵀ A Y_f = −Aᵀ B Y_l: (I − W) cut into the columns A of free rows and B of landmarks."""
-
-    def __init__(self, index: IntArray, weights: Matrix, free: IntArray, start: Matrix, run: Run) -> None:
-        n = len(index)
-        self.free = free
-        self.n_pairs = n
-        self.start = start
-        self._n_jobs = run.n_jobs
-        W = as_sparse(weights, index, n)
-        W.sort_indices()
-        self._W, self._Wt = _rows(W), _rows(W.T.tocsr())
-        squares = W.copy()
-        squares.data **= 2
-        # Squared norms of the columns of I − W, whose own entries are not on the diagonal of W.
-        self._diagonal = 1.0 + np.asarray(squares.sum(axis=0)).ravel()[free]
-        self._fixed = np.array(start)
-        self._fixed[free] = 0.0
-        self.right = -self._transposed(self._apply(self._fixed))[free]
-
-    @property
-    def matrix(self) -> ExtensionSystem:
-        """What multiplies a block of free rows from the left: itself."""
-        return self
-
-    def __matmul__(self, free: Matrix) -> Matrix:
-        Y = np.zeros_like(self._fixed)
-        Y[self.free] = free
-        return self._transposed(self._apply(Y))[self.free]
-
-    @cached_property
-    def scale(self) -> Matrix:
-        """The square of the right side, for each coordinate."""
-        return np.asarray(np.sum(self.right * self.right, axis=0))
-
-    def whole(self, free: FloatArray) -> Matrix:
-        """The map with its free rows placed."""
-        Y = np.array(self._fixed)
-        Y[self.free] = free
-        return Y
-
-    def value(self, Y: Matrix) -> float:
-        """Mean squared error with which near rows make up each row of the map (eq 15)."""
-        error = self._apply(Y)
-        return float(np.sum(error * error)) / self.n_pairs
-
-    def precondition(self, R: Matrix) -> Matrix:
-        """R divided by the diagonal of the matrix."""
-        return R / self._diagonal[:, None]
-
-    def _apply(self, Y: Matrix) -> Matrix:
-        return _less(self._W, Y, self._n_jobs)
-
-    def _transposed(self, Y: Matrix) -> Matrix:
-        return _less(self._Wt, Y, self._n_jobs)
-
-
-Rows = tuple[NDArray[np.int32], NDArray[np.int32], Matrix]
-
-
-def _rows(W: Any) -> Rows:
-    return (
-        W.indptr.astype(np.int32),
-        W.indices.astype(np.int32),
-        np.ascontiguousarray(W.data, dtype=np.float64),
-    )
-
-
-def _less(W: Rows, Y: Matrix, n_jobs: int) -> Matrix:
-    """(I − W) Y."""
-    n, d = Y.shape
-    padded = np.zeros((n, -(-d // 8) * 8))
-    padded[:, :d] = Y
-    out = np.empty_like(padded)
-    _core.laplacian_apply(*W, np.ones(n), n_jobs, padded, out)
-    return np.ascontiguousarray(out[:, :d])
+def _interrupted() -> Status:
+    """What is said, and returned, when Ctrl-C came before the system was made up."""
+    sentence = "Interrupted by Ctrl-C before the linear system: rows are made up of near landmarks alone."
+    warnings.warn(f"{ConjugateGradients.name}: {sentence}", NotConvergedWarning, stacklevel=3)
+    return Status("interrupted", sentence)
 
 
 def _nearest_marks(X: FloatArray, free: IntArray, marks: IntArray, k: int, run: Run) -> IntArray:
@@ -279,19 +216,20 @@ def local_weights(
 ) -> Matrix:
     """Weights (n × k) of the fitted rows `index` (n × k), none of them zero, that make up each row.
 
-    Every row is solved by itself, so that its weights do not depend on the others.
+    Every row is solved by itself, so that its weights do not depend on the others. Products of rows are taken in the
+    rows' own precision, systems are solved in double.
     """
     n, k = index.shape
     weights = np.empty((n, k))
     step = max(1, _SCRATCH // (k * max(int(fitted.shape[1]), k)))
 
     def solve(start: int) -> None:
-        neighbors = fitted[index[start : start + step]].astype(np.float64)
-        own = rows[start : start + step].astype(np.float64)
-        gram = neighbors @ neighbors.transpose(0, 2, 1)
+        neighbors = fitted[index[start : start + step]]
+        own = rows[start : start + step].astype(fitted.dtype, copy=False)
+        gram = (neighbors @ neighbors.transpose(0, 2, 1)).astype(np.float64)
         diagonal = np.arange(k)
         gram[:, diagonal, diagonal] *= 1.0 + regularization
-        right = neighbors @ own[:, :, None]
+        right = (neighbors @ own[:, :, None]).astype(np.float64)
         weights[start : start + step] = np.linalg.solve(gram, right)[:, :, 0]
 
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(run.n_jobs) as pool:
@@ -302,10 +240,3 @@ def local_weights(
 def combine(weights: Matrix, Y: FloatArray, index: IntArray) -> Matrix:
     """Σ_j w_j y_j for each row, by itself."""
     return np.asarray(as_sparse(weights, index, len(Y)) @ Y.astype(np.float64))
-
-
-def as_sparse(weights: Matrix, index: IntArray, n_fitted: int) -> sp.csr_matrix:
-    """The weights as a matrix with a column for each fitted row."""
-    n, k = index.shape
-    starts = np.arange(0, n * k + 1, k)
-    return sp.csr_matrix((weights.ravel(), index.ravel(), starts), shape=(n, n_fitted))

@@ -75,13 +75,14 @@ class Outputs:
         return max(0.0, -float(self.eigenvalues.min(initial=0.0))) / top if top > 0 else 0.0
 
 
-def outputs(basis: FloatArray, values: Matrix, threshold: float) -> Outputs:
+def outputs(basis: FloatArray, values: Matrix, threshold: float, n_components: int | None = None) -> Outputs:
     """The Outputs of L = basis · diag(values) · basisᵀ.
 
     The Gram matrix G = L + τ/(1−τ) s sᵀ with s_i = √L_ii (eq 8) has the columns of `basis` and s as factor, so the
-    eigenvalues of a (d+1) × (d+1) matrix are all of its eigenvalues; the d largest give Y (eq 9).
+    eigenvalues of a (r+1) × (r+1) matrix, r the rank of L, are all of its eigenvalues; the d largest give Y (eq 9). d is the
+    rank of L where `n_components` is None.
     """
-    d = basis.shape[1]
+    d = basis.shape[1] if n_components is None else n_components
     with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
         diagonal = np.einsum("ij,j,ij->i", basis, values, basis)
         factor = np.column_stack([basis, np.sqrt(np.maximum(diagonal, 0.0))])

@@ -23,14 +23,20 @@ from .similarity import Similarities, find_angles, row_norms, similarities
 
 SOLVERS = ("quasi_newton", "factors", "dense")
 NORMS = ("keep", "matched")
+STARTS = ("strict", "svd")
 
 # Of the extension from landmarks: on 10 000 images a hundredth of it changes the mean angular deviation by 0.001°.
 EXTENSION_TOLERANCE = 1e-4
+_UNFINISHED = ("time_limit", "interrupted", "failed")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for; `threshold` None takes it from the histogram of angles by `sparsity`."""
+    """What was asked for.
+
+    `threshold` None takes it from the histogram of angles by `sparsity`; `rank` None is the dimension of the map, and
+    `n_neighbors` None four times that.
+    """
 
     n_components: int
     threshold: float | None
@@ -42,6 +48,14 @@ class Settings:
     solver: str
     regularization: float
     norms: str
+    init: str
+    rank: int | None
+    n_neighbors: int | None
+
+    @property
+    def extension_neighbors(self) -> int:
+        """Near rows that make up a row that is not matched."""
+        return 4 * self.n_components if self.n_neighbors is None else self.n_neighbors
 
 
 def fit(table: Table, settings: Settings, run: Run) -> Embedding:
@@ -62,7 +76,7 @@ def fit(table: Table, settings: Settings, run: Run) -> Embedding:
     S, rows = similarities(X[marks], tau, run)
     found = _solve(S, rows, settings, run)
     whole = _Whole.of(X, nonzero, marks, settings, run)
-    Y, status = whole.map(found.Y, run)
+    Y, status = whole.map(found, run)
     Y = Y.astype(X.dtype)
     return Embedding(
         Y=Y,
@@ -92,8 +106,8 @@ class _Found:
 
 def _solve(S: Similarities, rows: FloatArray, settings: Settings, run: Run) -> _Found:
     d = min(settings.n_components, S.n)
-    stricter = 1 - (1 - S.threshold) / 4 if settings.solver == "quasi_newton" else S.threshold
-    start = svd_start(rows, d, stricter)
+    rank = min(max(d, settings.rank or d), S.n)
+    start = svd_start(rows, rank, start_threshold(S.threshold, settings.init))
     problem = Matching(S, run)
     task: Any = problem
     if settings.solver == "dense":
@@ -105,7 +119,7 @@ def _solve(S: Similarities, rows: FloatArray, settings: Settings, run: Run) -> _
         solver = QuasiNewton(tol=settings.tol)
     found = iterate(solver, task, start, run, max_iter=settings.max_iter)
     state = found.state
-    made = outputs(state.Y, state.values, S.threshold)
+    made = outputs(state.Y, state.values, S.threshold, d)
     warn_if_not_a_gram_matrix(made)
     objective = problem.objective(Factors(state.Y, state.values))
     return _Found(
@@ -113,12 +127,17 @@ def _solve(S: Similarities, rows: FloatArray, settings: Settings, run: Run) -> _
     )
 
 
-def svd_start(X: FloatArray, d: int, threshold: float) -> Matrix:
-    """Factors of L_ij = v_i·v_j − τ‖v_i‖‖v_j‖ with v the linear projections (eq 17); the last column enters negatively.
+def start_threshold(threshold: float, init: str) -> float:
+    """The τ with which the start is made: that of the problem (eq 17), or 1 − (1 − τ)/4 for a strict one.
 
-    With a τ larger than that of the problem fewer dissimilar pairs are positive at the start. Quasi-Newton steps, which are
-    longer than alternating updates, then no longer shrink most rows to nothing, as they did for some rows and d = 4.
+    With the larger τ fewer dissimilar pairs are positive at the start. Quasi-Newton steps, which are longer than alternating
+    updates, then no longer shrink most rows to nothing, as they did for some rows and d = 4.
     """
+    return 1 - (1 - threshold) / 4 if init == "strict" else threshold
+
+
+def svd_start(X: FloatArray, d: int, threshold: float) -> Matrix:
+    """Factors of L_ij = v_i·v_j − τ‖v_i‖‖v_j‖ with v the linear projections (eq 17); the last column enters negatively."""
     V = svd_projections(X, d).astype(np.float64)
     return np.column_stack([V, np.sqrt(threshold) * row_norms(V)])
 
@@ -143,14 +162,21 @@ class _Whole:
         extension = None
         if len(marks) < len(nonzero):
             at = np.searchsorted(nonzero, marks)
-            extension = Extension.of(X[nonzero], at, 4 * settings.n_components, settings.regularization, run)
+            extension = Extension.of(
+                X[nonzero], at, settings.extension_neighbors, settings.regularization, run
+            )
         norms = row_norms(X) if settings.norms == "keep" else None
         return cls(marks, nonzero, own_places(X, X), settings.n_components, extension, norms)
 
-    def map(self, found: Matrix, run: Run) -> tuple[Matrix, Status | None]:
-        """The map, and how the solver of the extension ended, if there was one."""
-        places, status = self._padded(found), None
-        if self.extension is not None:
+    def map(self, found: _Found, run: Run) -> tuple[Matrix, Status | None]:
+        """The map, and how the solver of the extension ended, if there was one.
+
+        After a matching that was interrupted or out of time, other rows are made up of near landmarks alone.
+        """
+        places, status = self._padded(found.Y), None
+        if self.extension is not None and found.status.word in _UNFINISHED:
+            places = self.extension.start(places)
+        elif self.extension is not None:
             inner = replace(run.stage("extension"), callbacks=(), keep_frames=0)
             places, status = self.extension.solve(places, EXTENSION_TOLERANCE, inner)
         return self._all(places), status
@@ -185,8 +211,7 @@ class _Whole:
 
 def _joint(matching: Status, extension: Status | None) -> Status:
     """That of the matching, unless only the extension was not finished."""
-    unfinished = ("time_limit", "interrupted", "failed")
-    if extension is None or matching.word in unfinished or extension.word not in unfinished:
+    if extension is None or matching.word in _UNFINISHED or extension.word not in _UNFINISHED:
         return matching
     return Status(extension.word, f"The extension from landmarks was not finished. {extension.sentence}")
 
@@ -240,4 +265,5 @@ def _described(settings: Settings, tau: float, S: Similarities | None) -> dict[s
         "max_iter": settings.max_iter,
         "solver": settings.solver,
         "norms": settings.norms,
+        "init": settings.init,
     }

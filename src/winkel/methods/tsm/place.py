@@ -6,7 +6,7 @@ row that equals a fitted one has that row's place, a row of zeros the origin, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,16 @@ from ...data import Table
 from ...graph import nearest_rows
 from ...run import Run
 from ...typing import FloatArray, IntArray
+from ..kds.dictionary import spread_rows
 from .extension import combine, local_weights
 from .factors import Matrix
+from .relu import solve_relu, unit_rows
 from .similarity import row_norms
 
 PLACEMENTS = ("local", "relu")
 _SCRATCH = 2**24  # numbers of neighbours that are held at a time
-_UPDATES = 30  # steps of the ReLU map
 _SPREAD = 256  # fitted rows beside the neighbours that a row's place is kept away from
-_DAMPING = 0.01  # of its steps, in proportion to the mean curvature
+_SAMPLED = 16  # rows for each of these that they are chosen from
 _PARALLEL = 1e-13  # cosine distance that rounding leaves between parallel rows
 
 
@@ -37,17 +38,18 @@ class FittedRows:
     threshold: float
     regularization: float
     placement: str
+    wanted_neighbors: int
 
     @property
     def nonzero(self) -> FittedRows:
         """Those with a direction."""
         kept = row_norms(self.X) > 0
-        return FittedRows(self.X[kept], self.Y[kept], self.threshold, self.regularization, self.placement)
+        return replace(self, X=self.X[kept], Y=self.Y[kept])
 
     @property
     def n_neighbors(self) -> int:
-        """Rows that make up a new one: four times the dimension of the map."""
-        return min(4 * self.Y.shape[1], len(self.X))
+        """Rows that make up a new one: as many as were asked for, if there are so many."""
+        return min(self.wanted_neighbors, len(self.X))
 
     def nearest(self, unit: FloatArray, k: int, run: Run) -> tuple[NDArray[np.int32], FloatArray]:
         """The k nearest rows, by angle, of rows of unit norm, and their cosine distances."""
@@ -84,7 +86,7 @@ def _place_new(rows: FloatArray, fitted: FittedRows, run: Run) -> Matrix:
     norms = row_norms(rows)
     Y = np.zeros((len(rows), fitted.Y.shape[1]))
     if len(fitted.X) < 2:  # one direction is known, or none
-        Y[:] = norms[:, None] * _unit(fitted.Y.astype(np.float64)).sum(axis=0)
+        Y[:] = norms[:, None] * unit_rows(fitted.Y.astype(np.float64)).sum(axis=0)
         return Y
     nonzero = np.flatnonzero(norms > 0)
     step = max(1, _SCRATCH // (2 * fitted.n_neighbors * rows.shape[1]))
@@ -100,7 +102,7 @@ def _directions(unit: FloatArray, fitted: FittedRows, run: Run) -> Matrix:
     found = combine(local_weights(unit, fitted.X, index, fitted.regularization, run), fitted.Y, index)
     if fitted.placement == "relu":
         found = _relu(unit.astype(np.float64), found, fitted, run)
-    found = _unit(found)
+    found = unit_rows(found)
     # A multiple of a fitted row has the multiple of its place.
     parallel = distance[:, 0] <= _PARALLEL
     first = index[parallel, 0]
@@ -108,44 +110,25 @@ def _directions(unit: FloatArray, fitted: FittedRows, run: Run) -> Matrix:
     return found
 
 
-def _unit(rows: Matrix) -> Matrix:
-    norms = np.sqrt(np.sum(rows * rows, axis=1))
-    return np.divide(rows, norms[:, None], out=np.zeros_like(rows), where=norms[:, None] > 0)
-
-
 def _relu(unit: Matrix, start: Matrix, fitted: FittedRows, run: Run) -> Matrix:
-    """u with max(0, x·μ_j − τ‖x‖‖μ_j‖) = max(0, u·ν_j − τ‖u‖‖ν_j‖) as nearly as can be (eq 16), x of unit norm.
-
-    The prototypes μ_j, ν_j are fitted rows nearby and others, spread over the data, with their places. Damped
-    Gauss–Newton steps over the prototypes with which x or u is similar; of all iterates the one with the least error.
-    """
-    tau = fitted.threshold
+    """The places that eq 16 gives rows of unit norm; prototypes are fitted rows nearby and others spread over the data."""
     with threadpool_limits(1, user_api="blas"):
         wanted, nu = _prototypes(unit, fitted, run)
-        nu_norm = np.linalg.norm(nu, axis=2)
-        u = best = start
-        least = np.full(len(unit), np.inf)
-        axes = np.arange(u.shape[1])
-        for _ in range(_UPDATES):
-            # u·ν − τ‖u‖‖ν‖ is its own derivative times u, since it grows with the length of u.
-            slope = nu - tau * nu_norm[:, :, None] * _unit(u)[:, None, :]
-            now = (slope @ u[:, :, None])[:, :, 0]
-            error = np.sum((np.maximum(0.0, now) - wanted) ** 2, axis=1)
-            better = error < least
-            best, least = np.where(better[:, None], u, best), np.where(better, error, least)
-            slope *= ((wanted > 0) | (now > 0))[:, :, None]
-            normal = slope.transpose(0, 2, 1) @ slope
-            damping = _DAMPING * np.trace(normal, axis1=1, axis2=2) / len(axes)
-            normal[:, axes, axes] += np.where(damping > 0, damping, 1.0)[:, None]
-            step = np.linalg.solve(normal, slope.transpose(0, 2, 1) @ (wanted - now)[:, :, None])
-            u = u + step[:, :, 0]
-    return best
+        return solve_relu(wanted, nu, start, fitted.threshold)
+
+
+def _spread(X: FloatArray, run: Run) -> IntArray:
+    """Rows spread over the directions of the data by k-means++, from a sample of many rows."""
+    order = run.stream("tsm prototypes").permutation(len(X))
+    sample = np.sort(order[: _SAMPLED * _SPREAD])
+    unit = X[sample] / row_norms(X[sample])[:, None].astype(X.dtype)
+    return np.unique(sample[spread_rows(unit, min(_SPREAD, len(sample)), run)])
 
 
 def _prototypes(unit: Matrix, fitted: FittedRows, run: Run) -> tuple[Matrix, Matrix]:
     """Thresholded similarities of each row with its prototypes, fitted rows nearby and spread ones, and their places."""
     index, _ = fitted.nearest(unit, min(2 * fitted.n_neighbors, len(fitted.X)), run)
-    spread = np.linspace(0, len(fitted.X) - 1, min(_SPREAD, len(fitted.X))).astype(np.int64)
+    spread = _spread(fitted.X, run)
     wanted = []
     for mu in (fitted.X[index], fitted.X[spread][None]):
         product = (mu.astype(np.float64) @ unit[:, :, None])[:, :, 0]

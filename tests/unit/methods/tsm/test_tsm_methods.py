@@ -11,6 +11,7 @@ import winkel as wk
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError
 from winkel.methods.tsm import isomap_map, similarity_graph, svd_map
 from winkel.methods.tsm.extension import local_weights
+from winkel.methods.tsm.extension_system import ExtensionSystem, neighborhood_order
 from winkel.methods.tsm.factors import Factors, outputs, warn_if_not_a_gram_matrix
 from winkel.methods.tsm.fit import svd_start
 from winkel.methods.tsm.matching import DenseMatching, DenseUpdates, FactorUpdates, Matching
@@ -273,6 +274,34 @@ def test_extension_solves_the_normal_equations():
             X, marks, places, n_neighbors=9, regularization=1e-3, random_state=0, n_jobs=jobs
         )
         assert again.tobytes() == Y.tobytes()
+
+
+def test_products_in_single_precision_and_any_order_are_those_of_the_matrix():
+    X, free = cloud(150, m=6), np.arange(50, 150)
+    near = wk.graph.knn(X, 9, metric="cosine").knn_indices
+    weights = local_weights(X, X, near, 1e-3, Run())
+    M = np.eye(150)
+    np.put_along_axis(M, near.astype(int), -weights, axis=1)
+    start, P = rng(7).normal(size=(150, 5)), rng(8).normal(size=(100, 5))
+    exact = M[:, free].T @ (M[:, free] @ P)
+    size = np.abs(exact).max()
+    for single, tol in ((False, 1e-12), (True, 2e-6)):
+        system = ExtensionSystem(near, weights, free, start, Run(), single=single)
+        np.testing.assert_allclose(system @ P, exact, atol=tol * size)
+        np.testing.assert_allclose(system.right, -M[:, free].T @ (M[:, :50] @ start[:50]), atol=tol * size)
+        assert system.value(start) == pytest.approx(np.sum((M @ start) ** 2) / 150, rel=10 * tol)
+        assert (system @ P).tobytes() == (
+            ExtensionSystem(near, weights, free, start, Run(n_jobs=3), single=single) @ P
+        ).tobytes()
+
+
+def test_rows_are_ordered_by_neighbourhood():
+    angle = rng(9).permutation(1000) / 1000 * np.pi
+    rows = np.column_stack([np.cos(angle), np.sin(angle)]) * rng(10).uniform(1, 9, (1000, 1))
+    order = neighborhood_order(rows)
+    np.testing.assert_array_equal(np.sort(order), np.arange(1000))
+    steps = np.abs(np.diff(angle[order]))
+    assert steps.mean() < 0.1 * np.abs(np.diff(angle)).mean()
 
 
 def test_extension_of_a_linear_map_is_that_map():
