@@ -159,7 +159,7 @@ class Extension:
             return start, None
         try:
             graph = neighbor_graph(_trusted(self.X), self.n_neighbors, run, metric="cosine")
-            index = graph.knn_indices
+            index = np.asarray(graph.knn_indices)
             weights = local_weights(self.X, self.X, index, self.regularization, run)
             system = ExtensionSystem(index, weights, self.free, start, run, single=tol >= _SINGLE)
         except KeyboardInterrupt:

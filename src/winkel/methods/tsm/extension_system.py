@@ -7,6 +7,7 @@ the cache, and in single precision where the tolerance allows.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -76,13 +77,13 @@ class ExtensionSystem:
         """The free rows of (I − W)ᵀ (I − W) Y, where Y has `values` in `rows` and zeros elsewhere."""
         Y = self._W.block(values, self._rank[rows])
         product = self._Wt.times(self._W.times(Y, self._n_jobs), self._n_jobs)
-        return product[self._rank[self.free], : values.shape[1]].astype(np.float64)
+        return np.asarray(product[self._rank[self.free], : values.shape[1]], dtype=np.float64)
 
 
 class _Remainder:
     """I − W in compressed rows, in single or double precision."""
 
-    def __init__(self, indptr: NDArray[np.int32], indices: NDArray[np.int32], weights: FloatArray) -> None:
+    def __init__(self, indptr: NDArray[np.int32], indices: NDArray[np.int32], weights: Any) -> None:
         self._rows = indptr, indices, weights
         self._ones = np.ones(len(indptr) - 1)
 
@@ -100,7 +101,7 @@ class _Remainder:
         Y[rows, : values.shape[1]] = values
         return Y
 
-    def times(self, Y: FloatArray, n_jobs: int) -> FloatArray:
+    def times(self, Y: Any, n_jobs: int) -> Any:
         """(I − W) Y."""
         out = np.empty_like(Y)
         indptr, indices, weights = self._rows
