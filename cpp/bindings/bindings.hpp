@@ -48,6 +48,7 @@ void bind_knn(nb::module_& m);
 void bind_lvm(nb::module_& m);
 void bind_distances(nb::module_& m);
 void bind_graph(nb::module_& m);
+void bind_isa(nb::module_& m);
 void bind_dense(nb::module_& m);
 void bind_metrics(nb::module_& m);
 void bind_pairs(nb::module_& m);

@@ -64,7 +64,8 @@ Neighbors<T> refine(Mat<const T> q, Mat<const T> x, Vec<const int64_t> origins, 
     for (int64_t s = 0; s < width; ++s) {
       const int64_t j = candidates.data()[i * width + s];
       if (j < 0 || j >= rows_in(x) || j == origin(i)) continue;
-      selection.add(true_distance(measure, q.data() + i * n_features, x.data() + j * n_features, n_features),
+      selection.add(kernel<true_distance<T>>()(measure, q.data() + i * n_features, x.data() + j * n_features,
+                                               n_features),
                     j);
     }
   });
@@ -81,7 +82,8 @@ Neighbors<T> direct(Mat<const T> q, Mat<const T> x, Vec<const int64_t> origins, 
     for (int64_t j = 0; j < n; ++j) {
       if (j % 4096 == 0) poll();
       if (j == origin(i)) continue;
-      selection.add(true_distance(measure, q.data() + i * n_features, x.data() + j * n_features, n_features),
+      selection.add(kernel<true_distance<T>>()(measure, q.data() + i * n_features, x.data() + j * n_features,
+                                               n_features),
                     j);
     }
   });

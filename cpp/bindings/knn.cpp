@@ -174,29 +174,12 @@ void bind_knn(nb::module_& m) {
         const Unlocked unlocked;
         const int64_t n_features = static_cast<int64_t>(x.shape(1));
         parallel_blocks(rows_in(x), 256, threads, [&](int64_t lo, int64_t hi) {
-          project_block(x.data() + lo * n_features, hi - lo, n_features, directions.data(),
-                        out + lo * kProjected);
+          kernel<project_block>()(x.data() + lo * n_features, hi - lo, n_features, directions.data(),
+                                  out + lo * kProjected);
         });
         return array;
       },
       nb::arg("x"), nb::arg("directions"), nb::arg("threads"), "The product of x and 64 directions.");
-  m.def(
-      "tile_kernels",
-      [] {
-        nb::list names;
-        for (const NamedKernel& k : tile_kernels()) names.append(k.name);
-        return names;
-      },
-      nb::sig("def tile_kernels() -> list[str]"),
-      "Search kernels that this processor can run, the fastest last.");
-  m.def(
-      "use_tile_kernel",
-      [](const std::string& name) {
-        for (const NamedKernel& k : tile_kernels())
-          if (name == k.name) return use_tile_kernel(k);
-        throw std::invalid_argument("no such kernel on this processor");
-      },
-      nb::arg("name"), "Searches with the named kernel from now on: for tests of one against the other.");
 }
 
 }  // namespace winkel

@@ -19,7 +19,7 @@ Out1<T> metric_distances(Mat<const T> x, Mat<const int32_t> pairs, int kind, int
   parallel_blocks(p, 256, threads, [&](int64_t lo, int64_t hi) {
     for (int64_t e = lo; e < hi; ++e) {
       const T *a = x.data() + pairs.data()[2 * e] * m, *b = x.data() + pairs.data()[2 * e + 1] * m;
-      out[e] = static_cast<T>(true_distance(static_cast<DistanceKind>(kind), a, b, m));
+      out[e] = static_cast<T>(kernel<true_distance<T>>()(static_cast<DistanceKind>(kind), a, b, m));
     }
   });
   return array;

@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "core/isa.hpp"
 
 namespace {
 
@@ -12,6 +13,7 @@ void look_for_signals() {
 }  // namespace
 
 NB_MODULE(_core, m) {
+  winkel::isa::level();  // a wrong WINKEL_ISA is an error of the import
   winkel::pool::hook().store(look_for_signals);
   m.doc() = "The compiled core of winkel: kernels that know no Python objects but arrays.";
   winkel::bind_tabulated(m);
@@ -19,6 +21,7 @@ NB_MODULE(_core, m) {
   winkel::bind_lvm(m);
   winkel::bind_distances(m);
   winkel::bind_graph(m);
+  winkel::bind_isa(m);
   winkel::bind_dense(m);
   winkel::bind_metrics(m);
   winkel::bind_pairs(m);

@@ -16,7 +16,7 @@
 namespace winkel {
 
 // How many of the sorted keys are at most `key`: counting all of them beats a search that branches.
-WINKEL_CLONES inline int count_up_to(const int64_t* keys, int width, int64_t key) {
+WINKEL_CLONES int count_up_to(const int64_t* keys, int width, int64_t key) {
   int count = 0;
   for (int s = 0; s < width; ++s) count += keys[s] <= key;
   return count;
@@ -50,7 +50,7 @@ class BoundedLists {
     if (key >= last(i)) return false;
     locks_[i].lock();
     int64_t* r = row(i);
-    const int at = count_up_to(r, width_, key);
+    const int at = kernel<count_up_to>()(r, width_, key);
     const bool repeat = (at > 0 && (r[at - 1] | ignore) == (key | ignore)) ||
                         (at < width_ && (r[at] | ignore) == (key | ignore));
     const bool taken = at < width_ && !repeat;

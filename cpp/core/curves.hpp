@@ -150,11 +150,11 @@ using Trace = void (*)(const T*, int64_t, const CurveParams*, T*, T*);
 
 template <class F, class T>
 Trace<T> trace_of_form(std::string_view form) {
-  if (form == "kernel") return trace<Plain<F>, T>;
-  if (form == "square") return trace<Square<F>, T>;
-  if (form == "neg_log") return trace<NegLog<F>, T>;
-  if (form == "apart") return trace<Apart<F>, T>;
-  if (form == "logit") return trace<Logit<F>, T>;
+  if (form == "kernel") return kernel<trace<Plain<F>, T>>();
+  if (form == "square") return kernel<trace<Square<F>, T>>();
+  if (form == "neg_log") return kernel<trace<NegLog<F>, T>>();
+  if (form == "apart") return kernel<trace<Apart<F>, T>>();
+  if (form == "logit") return kernel<trace<Logit<F>, T>>();
   return nullptr;
 }
 
@@ -186,11 +186,11 @@ WINKEL_CLONES double place_by(const double* __restrict squares, const double* __
 
 template <class F>
 DistortionLoop<double> placing_form(std::string_view form) {
-  if (form == "kernel") return place_by<Plain<F>>;
-  if (form == "square") return place_by<Square<F>>;
-  if (form == "neg_log") return place_by<NegLog<F>>;
-  if (form == "apart") return place_by<Apart<F>>;
-  if (form == "logit") return place_by<Logit<F>>;
+  if (form == "kernel") return kernel<place_by<Plain<F>>>();
+  if (form == "square") return kernel<place_by<Square<F>>>();
+  if (form == "neg_log") return kernel<place_by<NegLog<F>>>();
+  if (form == "apart") return kernel<place_by<Apart<F>>>();
+  if (form == "logit") return kernel<place_by<Logit<F>>>();
   return nullptr;
 }
 

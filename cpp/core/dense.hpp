@@ -146,11 +146,12 @@ void gram(const T* a, const T* b, int64_t n, int64_t p, int64_t q, int threads, 
         std::vector<double> lanes(static_cast<size_t>(p * q * kSumLanes), 0.0);
         for (int64_t at = lo; at < hi; at += kRows) {
           const int64_t rows = std::min(kRows, hi - at);
-          dense::to_columns(a + at * p, zero.data(), rows, p, left.data());
-          dense::to_columns(b + at * q, zero.data(), rows, q, right.data());
+          kernel<dense::to_columns<T>>()(a + at * p, zero.data(), rows, p, left.data());
+          kernel<dense::to_columns<T>>()(b + at * q, zero.data(), rows, q, right.data());
           for (int64_t k = 0; k < p * q; ++k) {
-            dense::add_products<double, 1>(left.data() + k / q * kRows, right.data() + k % q * kRows, rows,
-                                           lanes.data() + k * kSumLanes);
+            kernel<dense::add_products<double, 1>>()(left.data() + k / q * kRows,
+                                                     right.data() + k % q * kRows, rows,
+                                                     lanes.data() + k * kSumLanes);
           }
         }
         for (int64_t k = 0; k < p * q; ++k) sums[k] = dense::sum_lanes(lanes.data() + k * kSumLanes);
@@ -164,8 +165,9 @@ void column_range(const T* a, int64_t n, int64_t p, T* low, T* high) {
   const int64_t rows = std::min(n, std::max<int64_t>(1, dense::kSumLanes / p)), whole = n / rows * rows;
   const size_t period = static_cast<size_t>(rows * p);
   std::vector<T> least(a, a + period), most(a, a + period), gap(period, T(0));
-  dense::range_of_lanes(a, whole * p, rows * p, least.data(), most.data(), gap.data());
-  dense::range_of_lanes(a + (n - rows) * p, rows * p, rows * p, least.data(), most.data(), gap.data());
+  kernel<dense::range_of_lanes<T>>()(a, whole * p, rows * p, least.data(), most.data(), gap.data());
+  kernel<dense::range_of_lanes<T>>()(a + (n - rows) * p, rows * p, rows * p, least.data(), most.data(),
+                                     gap.data());
   for (int64_t c = 0; c < p; ++c) {
     low[c] = least[static_cast<size_t>(c)], high[c] = most[static_cast<size_t>(c)];
     T gaps = T(0);
@@ -189,10 +191,10 @@ void column_sums(const T* a, int64_t n, int64_t p, int threads, double* out) {
         std::vector<double> lanes(static_cast<size_t>(p * dense::kSumLanes), 0.0);
         for (int64_t at = lo; at < hi; at += kRows) {
           const int64_t rows = std::min(kRows, hi - at);
-          dense::to_columns(a + at * p, zero.data(), rows, p, columns.data());
+          kernel<dense::to_columns<T>>()(a + at * p, zero.data(), rows, p, columns.data());
           for (int64_t c = 0; c < p; ++c) {
-            dense::add_products<double, 1>(one.data(), columns.data() + c * kRows, rows,
-                                           lanes.data() + c * dense::kSumLanes);
+            kernel<dense::add_products<double, 1>>()(one.data(), columns.data() + c * kRows, rows,
+                                                     lanes.data() + c * dense::kSumLanes);
           }
         }
         for (int64_t c = 0; c < p; ++c) sums[c] = dense::sum_lanes(lanes.data() + c * dense::kSumLanes);
@@ -209,9 +211,10 @@ void multiply(const T* a, const double* shift, const double* w, const T* base, c
                     std::vector<double> columns(static_cast<size_t>(p * dense::kRows));
                     for (int64_t at = lo; at < hi; at += dense::kRows) {
                       const int64_t rows = std::min(dense::kRows, hi - at);
-                      dense::to_columns(a + at * p, shift, rows, p, columns.data());
-                      dense::from_columns(columns.data(), w, base == nullptr ? nullptr : base + at * p, row,
-                                          rows, p, out + at * p);
+                      kernel<dense::to_columns<T>>()(a + at * p, shift, rows, p, columns.data());
+                      kernel<dense::from_columns<T>>()(columns.data(), w,
+                                                       base == nullptr ? nullptr : base + at * p, row, rows,
+                                                       p, out + at * p);
                     }
                   });
 }
@@ -223,10 +226,10 @@ void subtract_row(const T* a, const double* row, int64_t n, int64_t p, int threa
   const int64_t repeats = std::max<int64_t>(1, dense::kEntries / p);
   std::vector<T> pattern(static_cast<size_t>(repeats * p));
   for (size_t k = 0; k < pattern.size(); ++k) pattern[k] = static_cast<T>(row[k % static_cast<size_t>(p)]);
-  parallel_blocks(n, dense::kBlockTiles * repeats, dense::worthwhile(threads, n * p),
-                  [&](int64_t lo, int64_t hi) {
-                    dense::subtract(a + lo * p, pattern.data(), repeats * p, (hi - lo) * p, out + lo * p);
-                  });
+  parallel_blocks(
+      n, dense::kBlockTiles * repeats, dense::worthwhile(threads, n * p), [&](int64_t lo, int64_t hi) {
+        kernel<dense::subtract<T>>()(a + lo * p, pattern.data(), repeats * p, (hi - lo) * p, out + lo * p);
+      });
 }
 
 // Dot products of every vector of `left` with every vector of `right`, as left x right.
@@ -239,15 +242,18 @@ void dots(const std::vector<const T*>& left, const std::vector<const T*>& right,
     std::vector<double> wide(l * kEntries), lanes(r * l * kSumLanes, 0.0);
     for (int64_t at = lo; at < hi; at += kEntries) {
       const int64_t now = std::min(kEntries, hi - at);
-      for (size_t i = 0; i < l; ++i) dense::to_double(left[i] + at, now, wide.data() + i * kEntries);
+      for (size_t i = 0; i < l; ++i)
+        kernel<dense::to_double<T>>()(left[i] + at, now, wide.data() + i * kEntries);
       for (size_t j = 0; j < r; ++j) {
         double* own = lanes.data() + j * l * kSumLanes;
         size_t i = 0;
         for (; i + 3 <= l; i += 3) {
-          dense::add_products<T, 3>(wide.data() + i * kEntries, right[j] + at, now, own + i * kSumLanes);
+          kernel<dense::add_products<T, 3>>()(wide.data() + i * kEntries, right[j] + at, now,
+                                              own + i * kSumLanes);
         }
         for (; i < l; ++i) {
-          dense::add_products<T, 1>(wide.data() + i * kEntries, right[j] + at, now, own + i * kSumLanes);
+          kernel<dense::add_products<T, 1>>()(wide.data() + i * kEntries, right[j] + at, now,
+                                              own + i * kSumLanes);
         }
       }
     }
@@ -265,18 +271,18 @@ template <class T>
 void combine(const double* coefficients, std::vector<const T*> vectors, int64_t count, int threads, T* out) {
   std::vector<T> c(coefficients, coefficients + vectors.size());
   while (vectors.size() % 4 != 0) vectors.push_back(vectors[0]), c.push_back(T(0));
-  parallel_blocks(count, dense::kBlockTiles * dense::kEntries,
-                  dense::worthwhile(threads, count * static_cast<int64_t>(vectors.size())),
-                  [&](int64_t lo, int64_t hi) {
-                    for (int64_t at = lo; at < hi; at += dense::kEntries) {
-                      const int64_t now = std::min(dense::kEntries, hi - at);
-                      std::fill(out + at, out + at + now, T(0));
-                      for (size_t v = 0; v < vectors.size(); v += 4) {
-                        dense::add_scaled(c.data() + v, vectors[v] + at, vectors[v + 1] + at,
-                                          vectors[v + 2] + at, vectors[v + 3] + at, now, out + at);
-                      }
-                    }
-                  });
+  parallel_blocks(
+      count, dense::kBlockTiles * dense::kEntries,
+      dense::worthwhile(threads, count * static_cast<int64_t>(vectors.size())), [&](int64_t lo, int64_t hi) {
+        for (int64_t at = lo; at < hi; at += dense::kEntries) {
+          const int64_t now = std::min(dense::kEntries, hi - at);
+          std::fill(out + at, out + at + now, T(0));
+          for (size_t v = 0; v < vectors.size(); v += 4) {
+            kernel<dense::add_scaled<T>>()(c.data() + v, vectors[v] + at, vectors[v + 1] + at,
+                                           vectors[v + 2] + at, vectors[v + 3] + at, now, out + at);
+          }
+        }
+      });
 }
 
 }  // namespace winkel

@@ -311,11 +311,11 @@ using DistortionLoop = double (*)(const T*, const T*, const T*, int64_t, const D
 
 template <template <class> class F, class T>
 DistortionLoop<T> loop_with_exponent(double exponent) {
-  if (exponent == 1.0) return distortion::apply<F<distortion::Power1>, T>;
-  if (exponent == 1.5) return distortion::apply<F<distortion::Power15>, T>;
-  if (exponent == 2.0) return distortion::apply<F<distortion::Power2>, T>;
-  if (exponent == 3.0) return distortion::apply<F<distortion::Power3>, T>;
-  return distortion::apply<F<distortion::AnyPower>, T>;
+  if (exponent == 1.0) return kernel<distortion::apply<F<distortion::Power1>, T>>();
+  if (exponent == 1.5) return kernel<distortion::apply<F<distortion::Power15>, T>>();
+  if (exponent == 2.0) return kernel<distortion::apply<F<distortion::Power2>, T>>();
+  if (exponent == 3.0) return kernel<distortion::apply<F<distortion::Power3>, T>>();
+  return kernel<distortion::apply<F<distortion::AnyPower>, T>>();
 }
 
 // The loop for a distortion by its name, or nullptr.
@@ -325,19 +325,20 @@ DistortionLoop<T> distortion_loop(std::string_view name, const DistortionParams&
   if (name == "power") return loop_with_exponent<ds::Power, T>(params.first);
   if (name == "log1p") return loop_with_exponent<ds::Log1p, T>(params.first);
   if (name == "inv_power") return loop_with_exponent<ds::InvPower, T>(params.first);
-  if (name == "cauchy") return params.first == 1.0 ? ds::apply<ds::Cauchy, T> : ds::apply<ds::CauchyPower, T>;
+  if (name == "cauchy")
+    return params.first == 1.0 ? kernel<ds::apply<ds::Cauchy, T>>() : kernel<ds::apply<ds::CauchyPower, T>>();
   if (name == "log") return loop_with_exponent<ds::Log, T>(params.first);
   if (name == "log_ratio") return loop_with_exponent<ds::LogRatio, T>(params.first);
-  if (name == "huber_penalty") return ds::apply<ds::HuberPenalty, T>;
-  if (name == "logistic_penalty") return ds::apply<ds::LogisticPenalty, T>;
-  if (name == "quadratic_loss") return ds::apply<ds::QuadraticLoss, T>;
-  if (name == "cubic_loss") return ds::apply<ds::CubicLoss, T>;
-  if (name == "power_loss") return ds::apply<ds::PowerLoss, T>;
-  if (name == "huber_loss") return ds::apply<ds::HuberLoss, T>;
-  if (name == "absolute_loss") return ds::apply<ds::AbsoluteLoss, T>;
-  if (name == "logistic_loss") return ds::apply<ds::LogisticLoss, T>;
-  if (name == "fractional_loss") return ds::apply<ds::FractionalLoss, T>;
-  if (name == "soft_fractional_loss") return ds::apply<ds::SoftFractionalLoss, T>;
+  if (name == "huber_penalty") return kernel<ds::apply<ds::HuberPenalty, T>>();
+  if (name == "logistic_penalty") return kernel<ds::apply<ds::LogisticPenalty, T>>();
+  if (name == "quadratic_loss") return kernel<ds::apply<ds::QuadraticLoss, T>>();
+  if (name == "cubic_loss") return kernel<ds::apply<ds::CubicLoss, T>>();
+  if (name == "power_loss") return kernel<ds::apply<ds::PowerLoss, T>>();
+  if (name == "huber_loss") return kernel<ds::apply<ds::HuberLoss, T>>();
+  if (name == "absolute_loss") return kernel<ds::apply<ds::AbsoluteLoss, T>>();
+  if (name == "logistic_loss") return kernel<ds::apply<ds::LogisticLoss, T>>();
+  if (name == "fractional_loss") return kernel<ds::apply<ds::FractionalLoss, T>>();
+  if (name == "soft_fractional_loss") return kernel<ds::apply<ds::SoftFractionalLoss, T>>();
   return nullptr;
 }
 

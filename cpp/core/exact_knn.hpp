@@ -66,6 +66,7 @@ class RowGroup {
     }
     tile.row_norm = norm_;
     tile.row_limit = limit_;
+    tile.proved = true;
   }
   RowGroup(const RowGroup&) = delete;
   RowGroup& operator=(const RowGroup&) = delete;

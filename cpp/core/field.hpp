@@ -303,7 +303,7 @@ class FieldTree {
         for (int64_t l = count; l < kLanes; ++l) {  // inside the box: far outside, 0 times a basis is not 0
           for (int k = 0; k < M; ++k) lanes[k * kLanes + l] = lanes[k * kLanes];
         }
-        field::spread<T, M>(lanes, charges, &f, &chebyshev_, sums.data());
+        kernel<field::spread<T, M>>()(lanes, charges, &f, &chebyshev_, sums.data());
       }
       for (int64_t s = 0; s < proxies_; ++s) {
         T sum = T(0);
@@ -354,7 +354,8 @@ class FieldTree {
     T lanes[M * kLanes];
     for (int64_t i = 0; i < block.targets.count; i += kLanes) {
       radial::load_lanes(block.targets.coordinates, block.targets.stride, M, i, still, lanes);
-      field::gather<T, M>(lanes, &f, &chebyshev_, held.data(), width_, block.felt.data() + i * (M + 1));
+      kernel<field::gather<T, M>>()(lanes, &f, &chebyshev_, held.data(), width_,
+                                    block.felt.data() + i * (M + 1));
     }
   }
 

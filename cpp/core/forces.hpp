@@ -118,7 +118,8 @@ struct RowForces {
     }
     T* value = with_value ? values.data() : nullptr;
     trace(squares.data(), padded, &params, slopes.data(), value);
-    collect(apart.data(), weights.data(), slopes.data(), value, padded, m, force.data(), &potential);
+    kernel<collect<T>>()(apart.data(), weights.data(), slopes.data(), value, padded, m, force.data(),
+                         &potential);
   }
 
   std::vector<T> apart, squares, slopes, values, weights;
@@ -148,7 +149,8 @@ double listed_forces(Trace<T> trace, const CurveParams& params, const T* Y, int6
       row.clear();
       for (int64_t e = pairs.indptr[i]; e < pairs.indptr[i + 1]; e += kBatch) {
         const int64_t count = std::min(kBatch, pairs.indptr[i + 1] - e);
-        measure_listed(&points, i, pairs.indices + e, count, row.apart.data(), row.squares.data());
+        kernel<measure_listed<T>>()(&points, i, pairs.indices + e, count, row.apart.data(),
+                                    row.squares.data());
         std::copy_n(pairs.weights + e, count, row.weights.data());
         row.add(trace, params, count, m, with_value);
       }
@@ -173,7 +175,7 @@ void all_forces(Trace<T> trace, const CurveParams& params, const T* Y, const T* 
       row.clear();
       for (int64_t first = 0; first < n; first += kBatch) {
         const int64_t count = std::min(kBatch, n - first);
-        measure_run(&points, i, first, count, row.apart.data(), row.squares.data());
+        kernel<measure_run<T>>()(&points, i, first, count, row.apart.data(), row.squares.data());
         std::copy_n(charges + first, count, row.weights.data());
         if (i >= first && i < first + count) {
           row.weights[static_cast<size_t>(i - first)] = T(0);
@@ -210,7 +212,8 @@ void sampled_forces(Trace<T> trace, const CurveParams& params, const T* Y, const
           row.listed[static_cast<size_t>(e)] = static_cast<int32_t>(j);
           row.weights[static_cast<size_t>(e)] = share * charges[j];
         }
-        measure_listed(&points, i, row.listed.data(), count, row.apart.data(), row.squares.data());
+        kernel<measure_listed<T>>()(&points, i, row.listed.data(), count, row.apart.data(),
+                                    row.squares.data());
         row.add(trace, params, count, m, true);
       }
       potentials[i] = static_cast<T>(row.potential);

@@ -72,9 +72,9 @@ class Model {
     parallel_blocks(n_, kRows, threads, [&](int64_t lo, int64_t hi) {
       const SimilarRows<T> rows = similar(means.data(), spread.data(), d, lo, hi);
       std::vector<T> s(at(rows.count())), r2(s.size());
-      entry_scales(&rows, s.data());
-      entry_squares(&rows, r2.data());
-      edge_slopes(weights_.data() + rows.first(), s.data(), r2.data(), d, rows.count());
+      kernel<entry_scales<T>>()(&rows, s.data());
+      kernel<entry_squares<T>>()(&rows, r2.data());
+      kernel<edge_slopes<T>>()(weights_.data() + rows.first(), s.data(), r2.data(), d, rows.count());
       size_t e = 0;
       for (int64_t i = lo; i < hi; ++i) {
         double sum = 0.0;
@@ -93,7 +93,7 @@ class Model {
     std::vector<T> r(static_cast<size_t>(n_ * width), T(0)), x(r.size(), T(0));
     parallel_blocks(n_, kRows, threads, [&](int64_t lo, int64_t hi) {
       const SimilarRows<T> rows = similar(nullptr, spread.data(), d, lo, hi);
-      entry_scales(&rows, w.data() + rows.first());
+      kernel<entry_scales<T>>()(&rows, w.data() + rows.first());
       for (int64_t i = lo; i < hi; ++i) {
         double sum = 0.0;
         for (int64_t e = indptr_[at(i)]; e < indptr_[at(i) + 1]; ++e) {
@@ -241,10 +241,11 @@ class Model {
                         double* gradient) const {
     const SimilarRows<T> rows = similar(Y, variance, d, lo, hi);
     std::vector<T> s(at(rows.count())), r2(s.size());
-    entry_scales(&rows, s.data());
-    entry_squares(&rows, r2.data());
-    const double value = edge_weights(weights_.data() + rows.first(), s.data(), r2.data(), d, rows.count());
-    pull_rows(&rows, s.data(), gradient);
+    kernel<entry_scales<T>>()(&rows, s.data());
+    kernel<entry_squares<T>>()(&rows, r2.data());
+    const double value =
+        kernel<edge_weights<T>>()(weights_.data() + rows.first(), s.data(), r2.data(), d, rows.count());
+    kernel<pull_rows<T>>()(&rows, s.data(), gradient);
     return value;
   }
 

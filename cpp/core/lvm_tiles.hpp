@@ -360,9 +360,11 @@ struct PairKernels {
  private:
   template <Power How>
   static PairKernels of(bool means, bool value) {
-    if (!means) return {tile_pairs<T, How, false, false>, shifted_pairs<T, How, false, false>};
-    if (!value) return {tile_pairs<T, How, true, false>, shifted_pairs<T, How, true, false>};
-    return {tile_pairs<T, How, true, true>, shifted_pairs<T, How, true, true>};
+    if (!means)
+      return {kernel<tile_pairs<T, How, false, false>>(), kernel<shifted_pairs<T, How, false, false>>()};
+    if (!value)
+      return {kernel<tile_pairs<T, How, true, false>>(), kernel<shifted_pairs<T, How, true, false>>()};
+    return {kernel<tile_pairs<T, How, true, true>>(), kernel<shifted_pairs<T, How, true, true>>()};
   }
 };
 

@@ -124,15 +124,15 @@ __attribute__((always_inline)) inline void add_lanes(const RowList& list, const 
 }
 
 // The same for all lanes, with the sums of the row added to `out`.
-WINKEL_CLONES inline void add_row(const RowList& list, const float* v, const float* block, int64_t width,
-                                  float* own, float* others, double* out) {
+WINKEL_CLONES void add_row(const RowList& list, const float* v, const float* block, int64_t width, float* own,
+                           float* others, double* out) {
   int64_t at = 0;
   for (; at + 16 <= width; at += 16) add_lanes<16>(list, v, block, width, at, own, others);
   for (; at < width; at += 8) add_lanes<8>(list, v, block, width, at, own, others);
   for (int64_t k = 0; k < width; ++k) out[k] += static_cast<double>(own[k]);
 }
 
-WINKEL_CLONES inline void add_to(const float* part, int64_t count, double* out) {
+WINKEL_CLONES void add_to(const float* part, int64_t count, double* out) {
   for (int64_t k = 0; k < count; ++k) out[k] += static_cast<double>(part[k]);
 }
 
@@ -220,11 +220,11 @@ class SimilarBlocks {
           sums.own += p, sums.own_square += p * p, sums.gap += g * g;
         }
         list_positive(products + r * kTileCols, positive + r, list, sums);
-        add_row(list, v.data + i * v.width, v.data + j0 * v.width, v.width, own.data(),
-                a == b ? nullptr : others.data(), out + i * v.width);
+        kernel<matching::add_row>()(list, v.data + i * v.width, v.data + j0 * v.width, v.width, own.data(),
+                                    a == b ? nullptr : others.data(), out + i * v.width);
       }
     }
-    add_to(others.data(), static_cast<int64_t>(others.size()), out + j0 * v.width);
+    kernel<matching::add_to>()(others.data(), static_cast<int64_t>(others.size()), out + j0 * v.width);
     return sums;
   }
 
@@ -232,8 +232,8 @@ class SimilarBlocks {
     const int64_t i0 = a * matching::kBlock, j0 = b * matching::kBlock;
     for (const matching::Entry* e = first(a, b); e != last(a, b); ++e) {
       const int64_t i = (i0 + e->row) * v.width, j = (j0 + e->col) * v.width;
-      matching::add_to(v.data + j, v.width, out + i);
-      if (a != b) matching::add_to(v.data + i, v.width, out + j);
+      kernel<matching::add_to>()(v.data + j, v.width, out + i);
+      if (a != b) kernel<matching::add_to>()(v.data + i, v.width, out + j);
     }
     return {};
   }

@@ -173,7 +173,7 @@ struct PairPasses {
 
   template <class P>
   static PairPasses of(int64_t width) {
-    return {width, P::differences, P::accumulate};
+    return {width, kernel<P::differences>(), kernel<P::accumulate>()};
   }
 
   static PairPasses for_components(int64_t m) {
@@ -329,8 +329,8 @@ class PairPlan {
     }
     const T* weight = work.weights.data();
     if (g.weight.empty()) {
-      pairs::lane_weights<T>(g.length.data() + s * kLanes, static_cast<int32_t>(k), static_cast<int32_t>(now),
-                             g.common_weight, work.weights.data());
+      kernel<pairs::lane_weights<T>>()(g.length.data() + s * kLanes, static_cast<int32_t>(k),
+                                       static_cast<int32_t>(now), g.common_weight, work.weights.data());
     } else {
       weight = g.weight.data() + at;
     }

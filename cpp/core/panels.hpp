@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "parallel.hpp"
@@ -60,17 +61,14 @@ __attribute__((always_inline)) inline void panel_body(const T* __restrict rows, 
     for (int64_t l = 0; l < width; ++l) out[r * stride + l] = sum[r][l];
 }
 
-WINKEL_CLONES inline void panel_products(const float* rows, const float* panel, int64_t d, double* out,
-                                         int64_t stride) {
-  panel_body<FloatLanes>(rows, panel, d, out, stride);
-}
-WINKEL_CLONES inline void panel_products(const double* rows, const double* panel, int64_t d, double* out,
-                                         int64_t stride) {
-  panel_body<DoubleLanes>(rows, panel, d, out, stride);
+template <class T>
+WINKEL_CLONES void panel_products(const T* rows, const T* panel, int64_t d, double* out, int64_t stride) {
+  panel_body<std::conditional_t<std::is_same_v<T, float>, FloatLanes, DoubleLanes>>(rows, panel, d, out,
+                                                                                    stride);
 }
 #else
 template <class T>
-inline void panel_products(const T* rows, const T* panel, int64_t d, double* out, int64_t stride) {
+WINKEL_CLONES void panel_products(const T* rows, const T* panel, int64_t d, double* out, int64_t stride) {
   constexpr int64_t width = Lanes<T>::width;
   for (int64_t r = 0; r < kRows; ++r)
     for (int64_t l = 0; l < width; ++l) {

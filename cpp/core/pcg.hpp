@@ -86,7 +86,7 @@ struct ColumnKernels {
 
   template <int D>
   static ColumnKernels of() {
-    return {D, sdd_rows<T, D>, descend_rows<T, D>, turn_rows<T, D>};
+    return {D, kernel<sdd_rows<T, D>>(), kernel<descend_rows<T, D>>(), kernel<turn_rows<T, D>>()};
   }
 
   static ColumnKernels for_width(int64_t width) {

@@ -144,9 +144,9 @@ using Loop = void (*)(const T*, const Sources<T>*, int64_t, int64_t, const Disto
 
 template <class F, class T>
 Loop<T> loop_of(int64_t m) {
-  if (m == 2) return act<F, T, 2>;
-  if (m == 3) return act<F, T, 3>;
-  return act_any<F, T>;
+  if (m == 2) return kernel<act<F, T, 2>>();
+  if (m == 3) return kernel<act<F, T, 3>>();
+  return kernel<act_any<F, T>>();
 }
 
 template <template <class> class F, class T>

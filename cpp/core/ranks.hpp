@@ -180,8 +180,8 @@ struct Moments {
 
 // Adds squares and products of `count` (a multiple of 16) pairs of distances; `root` of those that are
 // squares.
-WINKEL_CLONES inline void add_moments(const float* x, const float* y, int64_t count, bool root_x, bool root_y,
-                                      Moments& sum) {
+WINKEL_CLONES void add_moments(const float* x, const float* y, int64_t count, bool root_x, bool root_y,
+                               Moments& sum) {
   for (int64_t j = 0; j < count; j += kMomentLanes) {
     for (int l = 0; l < kMomentLanes; ++l) {
       const float rx = std::sqrt(x[j + l]), ry = std::sqrt(y[j + l]);
@@ -199,11 +199,11 @@ inline void distance_moments(const float* x, const float* y, int64_t n, bool roo
                              double* out) {
   Moments sum;
   const int64_t whole = n / kMomentLanes * kMomentLanes;
-  add_moments(x, y, whole, root_x, root_y, sum);
+  kernel<add_moments>()(x, y, whole, root_x, root_y, sum);
   float rest_x[kMomentLanes] = {}, rest_y[kMomentLanes] = {};
   std::copy(x + whole, x + n, rest_x);
   std::copy(y + whole, y + n, rest_y);
-  add_moments(rest_x, rest_y, kMomentLanes, root_x, root_y, sum);
+  kernel<add_moments>()(rest_x, rest_y, kMomentLanes, root_x, root_y, sum);
   out[0] = out[1] = out[2] = 0.0;
   for (int l = 0; l < kMomentLanes; ++l) {
     out[0] += sum.xx[l];
@@ -217,7 +217,7 @@ struct Band {
 };
 
 // How many distances are below `low`, and how many from there up to `high`.
-WINKEL_CLONES inline Band count_band(const float* d, int64_t n, float low, float high) {
+WINKEL_CLONES Band count_band(const float* d, int64_t n, float low, float high) {
   int32_t below = 0, up_to = 0;
   for (int64_t j = 0; j < n; ++j) {
     below += d[j] < low;
@@ -238,7 +238,7 @@ struct TrueDistances {
   double slope;
 
   double distance(int64_t i, int64_t j) const {
-    return true_distance(kind, rows + i * n_features, points + j * n_features, n_features);
+    return kernel<true_distance<T>>()(kind, rows + i * n_features, points + j * n_features, n_features);
   }
   int64_t turn(int64_t i, int64_t j) const { return j > origins[i] ? j - origins[i] : j - origins[i] + n; }
 
@@ -280,7 +280,7 @@ void exact_ranks(const TrueDistances<T>& truth, int64_t i, const float* d, const
       const int64_t target = targets[t];
       if (target < 0 || target == origin) continue;
       const float from = low[static_cast<size_t>(t)], to = high[static_cast<size_t>(t)];
-      const Band band = count_band(d + lo, hi - lo, from, to);
+      const Band band = kernel<count_band>()(d + lo, hi - lo, from, to);
       ranks[t] += band.below;
       if (band.within <= (target >= lo && target < hi)) continue;
       double& reach = apart[static_cast<size_t>(t)];
@@ -294,7 +294,7 @@ void exact_ranks(const TrueDistances<T>& truth, int64_t i, const float* d, const
   }
 }
 
-WINKEL_CLONES inline bool any_up_to(const float* d, int64_t n, float limit) {
+WINKEL_CLONES bool any_up_to(const float* d, int64_t n, float limit) {
   int32_t any = 0;
   for (int64_t j = 0; j < n; ++j) any |= d[j] <= limit;
   return any != 0;
@@ -341,7 +341,7 @@ class NearSet {
     found_.clear();
     for (int64_t lo = 0; lo < n; lo += kSlice) {
       const int64_t hi = std::min(n, lo + kSlice);
-      if (!any_up_to(d + lo, hi - lo, limit)) continue;
+      if (!kernel<any_up_to>()(d + lo, hi - lo, limit)) continue;
       for (int64_t j = lo; j < hi; ++j)
         if (d[j] <= limit && j != origin) found_.push_back(static_cast<int32_t>(j));
     }

@@ -13,8 +13,8 @@
 namespace winkel {
 
 // Sixteen partial sums in fixed lanes: vectorises without reordering what the source says.
-WINKEL_CLONES inline void project_rows(const float* x, int64_t n_features, const int32_t* ids, int64_t count,
-                                       const float* direction, uint64_t* keys) {
+WINKEL_CLONES void project_rows(const float* x, int64_t n_features, const int32_t* ids, int64_t count,
+                                const float* direction, uint64_t* keys) {
   for (int64_t c = 0; c < count; ++c) {
     const float* row = x + ids[c] * n_features;
     float lane[16] = {};
@@ -34,8 +34,7 @@ WINKEL_CLONES inline void project_rows(const float* x, int64_t n_features, const
 constexpr int kProjected = 64;
 
 // Rows times an m × 64 matrix, so that trees over many coordinates need to look at few.
-WINKEL_CLONES inline void project_block(const float* x, int64_t n, int64_t m, const float* directions,
-                                        float* out) {
+WINKEL_CLONES void project_block(const float* x, int64_t n, int64_t m, const float* directions, float* out) {
   for (int64_t i = 0; i < n; ++i) {
     float acc[kProjected] = {};
     for (int64_t k = 0; k < m; ++k) {
@@ -76,7 +75,7 @@ inline RpTree build_rp_tree(const float* x, int64_t n, int64_t n_features, int64
       std::vector<float> direction(static_cast<size_t>(n_features));
       for (int64_t k = 0; k < n_features; ++k) direction[static_cast<size_t>(k)] = xa[k] - xb[k];
       uint64_t* node_keys = keys.data() + lo;
-      project_rows(x, n_features, ids, size, direction.data(), node_keys);
+      kernel<project_rows>()(x, n_features, ids, size, direction.data(), node_keys);
       std::nth_element(node_keys, node_keys + half, node_keys + size);
       for (int64_t c = 0; c < size; ++c) ids[c] = static_cast<int32_t>(node_keys[c] & 0xffffffffu);
       next[static_cast<size_t>(2 * node)] = lo;

@@ -4,14 +4,7 @@
 
 #include <cstdint>
 
-// Functions marked so are compiled for several instruction sets and chosen when the library is loaded.
-// Keep them leaf functions without parallel loops or lambdas: outlined bodies do not inherit the target.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
-    !defined(WINKEL_NO_CLONES)
-#define WINKEL_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define WINKEL_CLONES
-#endif
+#include "isa.hpp"
 
 // Small functions that a loop can only be vector code with.
 #if defined(__GNUC__)

@@ -64,13 +64,13 @@ inline void project(double* v, int64_t k, std::vector<double>& sorted) {
   for (int64_t i = 0; i < k; ++i) v[i] = std::max(v[i] - t, 0.0);
 }
 
-WINKEL_CLONES inline void add_column(const double* __restrict column, double weight, int64_t m,
-                                     double* __restrict g) {
+WINKEL_CLONES void add_column(const double* __restrict column, double weight, int64_t m,
+                              double* __restrict g) {
   for (int64_t j = 0; j < m; ++j) g[j] += weight * column[j];
 }
 
-WINKEL_CLONES inline void times_square(const double* __restrict matrix, const double* __restrict x, int64_t k,
-                                       double* __restrict out) {
+WINKEL_CLONES void times_square(const double* __restrict matrix, const double* __restrict x, int64_t k,
+                                double* __restrict out) {
   for (int64_t i = 0; i < k; ++i) out[i] = 0.0;
   for (int64_t j = 0; j < k; ++j) {
     const double w = x[j];
@@ -159,7 +159,8 @@ class Coder {
   // The gradient at the code, for every atom.
   void look_at_all() {
     g_ = q_;
-    for (const Entry& e : code_) add_column(atoms_.gram + e.atom * atoms_.m, e.value, atoms_.m, g_.data());
+    for (const Entry& e : code_)
+      kernel<simplex::add_column>()(atoms_.gram + e.atom * atoms_.m, e.value, atoms_.m, g_.data());
   }
 
   double inner() const {
@@ -209,7 +210,7 @@ class Coder {
     double eta = 1.0;
     int settled = 0;
     for (int step = 0; step < kSteps && settled < kSettled; ++step) {
-      times_square(small_.data(), ahead_.data(), k, slope_.data());
+      kernel<simplex::times_square>()(small_.data(), ahead_.data(), k, slope_.data());
       next_.resize(size(k));
       for (int64_t i = 0; i < k; ++i) {
         const double gradient = slope_[size(i)] + settings_.locality * small_[size(i * k + i)];
@@ -251,8 +252,8 @@ class Coder {
       const double curvature = gram(best, best) - 2.0 * gram(best, from) + gram(from, from);
       double length = code_[worst].value;
       if (curvature * length > slope) length = slope / curvature;
-      add_column(atoms_.gram + best * atoms_.m, length, atoms_.m, g_.data());
-      add_column(atoms_.gram + from * atoms_.m, -length, atoms_.m, g_.data());
+      kernel<simplex::add_column>()(atoms_.gram + best * atoms_.m, length, atoms_.m, g_.data());
+      kernel<simplex::add_column>()(atoms_.gram + from * atoms_.m, -length, atoms_.m, g_.data());
       const auto at =
           std::find_if(code_.begin(), code_.end(), [&](const Entry& e) { return e.atom == best; });
       code_[worst].value -= length;
@@ -391,11 +392,12 @@ void code_block(const T* rows, const double* center, const std::vector<T>& panel
   const int64_t stride = (atoms.m + width - 1) / width * width;
   std::vector<T> centered(static_cast<size_t>(kBlock * d), T{0});
   std::vector<double> products(static_cast<size_t>(kBlock * stride));
-  for (int64_t i = lo; i < hi; ++i) subtract_center(rows + i * d, center, d, centered.data() + (i - lo) * d);
+  for (int64_t i = lo; i < hi; ++i)
+    kernel<subtract_center<T>>()(rows + i * d, center, d, centered.data() + (i - lo) * d);
   for (int64_t c = 0; c < stride; c += width)
     for (int64_t r = 0; r < hi - lo; r += kRows)
-      panel_products(centered.data() + r * d, panels.data() + c * d, d, products.data() + r * stride + c,
-                     stride);
+      kernel<panel_products<T>>()(centered.data() + r * d, panels.data() + c * d, d,
+                                  products.data() + r * stride + c, stride);
   Coder coder(atoms, settings);
   std::vector<Entry> initial;
   for (int64_t i = lo; i < hi; ++i) {
@@ -447,7 +449,8 @@ void weighted_row_sums(const int64_t* indptr, const int32_t* indices, const doub
   parallel_blocks(m, 1, dense::worthwhile(threads, indptr[m] * d), [&](int64_t lo, int64_t hi) {
     for (int64_t j = lo; j < hi; ++j)
       for (int64_t e = indptr[j]; e < indptr[j + 1]; ++e)
-        add_weighted_row(rows + static_cast<int64_t>(indices[e]) * d, center, weights[e], d, out + j * d);
+        kernel<add_weighted_row<T>>()(rows + static_cast<int64_t>(indices[e]) * d, center, weights[e], d,
+                                      out + j * d);
   });
 }
 

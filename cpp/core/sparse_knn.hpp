@@ -26,8 +26,8 @@ struct SparseRows {
 constexpr int kSparseLanes = 16;
 
 // Dot products of one sparse row with 16 query rows that stand side by side in `dense`.
-WINKEL_CLONES inline void sparse_dot16(const int32_t* indices, const float* values, int64_t count,
-                                       const float* dense, float* out) {
+WINKEL_CLONES void sparse_dot16(const int32_t* indices, const float* values, int64_t count,
+                                const float* dense, float* out) {
   float acc[kSparseLanes] = {};
   for (int64_t k = 0; k < count; ++k) {
     const float* column = dense + static_cast<int64_t>(indices[k]) * kSparseLanes;
@@ -51,7 +51,7 @@ inline void search_sparse(const SparseRows<float>& q, const float* q_norm, const
     for (int64_t j = 0; j < x.n; ++j) {
       if (j % 1024 == 0) poll();
       const int64_t begin = x.indptr[j];
-      sparse_dot16(x.indices + begin, x.values + begin, x.indptr[j + 1] - begin, dense.data(), dot);
+      kernel<sparse_dot16>()(x.indices + begin, x.values + begin, x.indptr[j + 1] - begin, dense.data(), dot);
       for (int64_t l = 0; l < count; ++l) {
         const int64_t i = q0 + l;
         if (own && i == j) continue;

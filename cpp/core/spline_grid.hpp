@@ -139,7 +139,8 @@ void spread(const SplineGrid& grid, const T* Y, const T* charges, int64_t n, int
   for (int64_t turn = 0; turn < 2; ++turn)
     parallel_blocks((bands + 1 - turn) / 2, 1, threads, [&](int64_t half, int64_t) {
       const size_t b = static_cast<size_t>(2 * half + turn);
-      spread_points(grid, quintic, Y, charges, order.data() + start[b], start[b + 1] - start[b], held);
+      kernel<spread_points<T>>()(grid, quintic, Y, charges, order.data() + start[b], start[b + 1] - start[b],
+                                 held);
     });
 }
 
@@ -149,7 +150,7 @@ void read(const SplineGrid& grid, const T* Y, int64_t n, const T* held, int thre
           T* gradients) {
   const Quintic<T> quintic;
   parallel_blocks(n, 1024, threads, [&](int64_t lo, int64_t hi) {
-    read_points(grid, quintic, Y, lo, hi, held, values, gradients);
+    kernel<read_points<T>>()(grid, quintic, Y, lo, hi, held, values, gradients);
   });
 }
 

@@ -31,9 +31,8 @@ inline void prefetch(const void* place) {
 
 // out = a (diag(d) − W) x + b x + c z on rows [lo, hi); x, z and out have `width` columns, a multiple of
 // kColumns. `z` may be `out`: a row is read before it is written, and no other row of it is used.
-WINKEL_CLONES inline void laplacian_rows(const LaplacianRows& m, const double* x, const double* z, double a,
-                                         double b, double c, int64_t width, int64_t lo, int64_t hi,
-                                         double* out) {
+WINKEL_CLONES void laplacian_rows(const LaplacianRows& m, const double* x, const double* z, double a,
+                                  double b, double c, int64_t width, int64_t lo, int64_t hi, double* out) {
   const int64_t last = m.indptr[hi] - 1;
   for (int64_t i = lo; i < hi; ++i)
     for (int64_t col = 0; col < width; col += kColumns) {
@@ -52,8 +51,9 @@ WINKEL_CLONES inline void laplacian_rows(const LaplacianRows& m, const double* x
 
 inline void laplacian_step(const LaplacianRows& m, int64_t n, const double* x, const double* z, double a,
                            double b, double c, int64_t width, int threads, double* out) {
-  parallel_blocks(n, 1024, threads,
-                  [&](int64_t lo, int64_t hi) { laplacian_rows(m, x, z, a, b, c, width, lo, hi, out); });
+  parallel_blocks(n, 1024, threads, [&](int64_t lo, int64_t hi) {
+    kernel<laplacian_rows>()(m, x, z, a, b, c, width, lo, hi, out);
+  });
 }
 
 constexpr int64_t kSingleColumns = 16;  // columns in single precision that are summed together, a cache line

@@ -1,6 +1,6 @@
 // The tile kernel, written once and included by tile.hpp for every instruction set.
-// Expects: WINKEL_TARGET (function attribute), WINKEL_LANES, WINKEL_ROWS (rows a pass), WINKEL_MASK (bit mask
-// of x <= y). No include guard on purpose.
+// Expects: WINKEL_TARGET (function attribute), WINKEL_LANES, WINKEL_ROWS (rows a pass), WINKEL_FUSED (a b +
+// sum), WINKEL_MASK (bit mask of x <= y). No include guard on purpose.
 
 typedef float V __attribute__((vector_size(4 * WINKEL_LANES)));
 typedef float VLoad __attribute__((vector_size(4 * WINKEL_LANES), aligned(4), may_alias));
@@ -20,6 +20,10 @@ WINKEL_TILE_INLINE V larger(V x, V y) {
 
 struct SquaredEuclidean {
   WINKEL_TILE_INLINE V fold(V acc, V a, V b) { return acc + a * b; }
+  WINKEL_TILE_INLINE V finish(V acc, V row, V col) { return (row + col) - 2.0f * acc; }
+};
+struct FusedEuclidean {
+  WINKEL_TILE_INLINE V fold(V acc, V a, V b) { return WINKEL_FUSED(a, b, acc); }
   WINKEL_TILE_INLINE V finish(V acc, V row, V col) { return (row + col) - 2.0f * acc; }
 };
 struct SquaredDifferences {  // twice the work, but no cancellation for points that lie close together
@@ -146,7 +150,7 @@ WINKEL_TARGET inline int tile_hits_of(MetricKind metric, const Tile& t, Hit* hit
     case MetricKind::jaccard:
       return tile_hits<Jaccard>(t, hits);
     default:
-      return tile_hits<SquaredEuclidean>(t, hits);
+      return t.proved ? tile_hits<FusedEuclidean>(t, hits) : tile_hits<SquaredEuclidean>(t, hits);
   }
 }
 

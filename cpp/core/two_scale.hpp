@@ -37,7 +37,8 @@ void halve(const T* fine, int64_t rows, int64_t cols, int threads, T* coarse) {
       std::fill(line.begin(), line.end(), T(0));
       for (int64_t k = 0; k < kTaps; ++k) {
         const int64_t i = 2 * J - kShift + k - reach;
-        if (i >= 0 && i < rows) add_scaled(line.data(), fine + i * cols, static_cast<T>(kTwoScale[k]), cols);
+        if (i >= 0 && i < rows)
+          kernel<add_scaled<T>>()(line.data(), fine + i * cols, static_cast<T>(kTwoScale[k]), cols);
       }
       std::fill(split.begin(), split.end(), T(0));
       for (int64_t j = 0; j < cols; ++j) {
@@ -47,7 +48,8 @@ void halve(const T* fine, int64_t rows, int64_t cols, int threads, T* coarse) {
       T* to = coarse + J * out_cols;
       std::fill_n(to, out_cols, T(0));
       for (int64_t k = 0; k < kTaps; ++k)
-        add_scaled(to, split.data() + k % 2 * width + k / 2, static_cast<T>(kTwoScale[k]), out_cols);
+        kernel<add_scaled<T>>()(to, split.data() + k % 2 * width + k / 2, static_cast<T>(kTwoScale[k]),
+                                out_cols);
     }
   });
 }
@@ -63,8 +65,8 @@ void add_doubled(const T* coarse, int64_t rows, int64_t cols, int threads, T* fi
     for (int64_t J = lo; J < hi; ++J) {
       std::fill(split.begin(), split.end(), T(0));
       for (int64_t k = 0; k < kTaps; ++k)
-        add_scaled(split.data() + k % 2 * width + k / 2, coarse + J * in_cols, static_cast<T>(kTwoScale[k]),
-                   in_cols);
+        kernel<add_scaled<T>>()(split.data() + k % 2 * width + k / 2, coarse + J * in_cols,
+                                static_cast<T>(kTwoScale[k]), in_cols);
       for (int64_t j = 0; j < cols; ++j) {
         const int64_t place = j + kShift + reach;
         wide[static_cast<size_t>(J * cols + j)] = split[static_cast<size_t>(place % 2 * width + place / 2)];
@@ -76,7 +78,8 @@ void add_doubled(const T* coarse, int64_t rows, int64_t cols, int threads, T* fi
       for (int64_t k = 0; k < kTaps; ++k) {
         const int64_t twice = i + kShift - (k - reach);
         if (twice % 2 == 0 && twice / 2 < in_rows)
-          add_scaled(fine + i * cols, wide.data() + twice / 2 * cols, static_cast<T>(kTwoScale[k]), cols);
+          kernel<add_scaled<T>>()(fine + i * cols, wide.data() + twice / 2 * cols,
+                                  static_cast<T>(kTwoScale[k]), cols);
       }
     }
   });

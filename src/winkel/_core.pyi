@@ -137,14 +137,6 @@ def project(
 ) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")]:
     """The product of x and 64 directions."""
 
-def tile_kernels() -> list[str]:
-    """Search kernels that this processor can run, the fastest last."""
-
-def use_tile_kernel(name: str) -> None:
-    """
-    Searches with the named kernel from now on: for tests of one against the other.
-    """
-
 class LatentPairs32:
     """
     Similar and dissimilar pairs of a latent variable model, with what EM needs of them.
@@ -692,6 +684,21 @@ def chebyshev_filter(
 ) -> None:
     """
     Replaces x by p(diag - W) x with the Chebyshev polynomial that is 1 at `low` and small on [cut, top].
+    """
+
+def instruction_sets() -> list[str]:
+    """
+    Names of the instruction sets that this processor and build have, the highest last.
+    """
+
+def instruction_set() -> str:
+    """
+    The instruction set in use: the highest one, or what WINKEL_ISA named when the library was loaded.
+    """
+
+def use_instruction_set(name: str) -> None:
+    """
+    Runs kernels in the form for this instruction set from now on: for tests of one against another.
     """
 
 @overload

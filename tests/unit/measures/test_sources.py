@@ -70,15 +70,15 @@ def test_every_metric(metric):
     assert (np.take_along_axis(expected, block.nearest(9).astype(int), 1) == np.arange(1, 10)).all()
 
 
-@pytest.mark.parametrize("kernel", _core.tile_kernels())
+@pytest.mark.parametrize("kernel", _core.instruction_sets())
 def test_every_kernel_gives_the_same_order(kernel):
     X, rows = data("ties"), np.arange(0, 211, 7)
     expected = oracle(true_distances(X, "euclidean")[rows], rows)
-    _core.use_tile_kernel(kernel)
+    _core.use_instruction_set(kernel)
     try:
         order = DenseRows(X, "euclidean", 2).block(rows).order()
     finally:
-        _core.use_tile_kernel(_core.tile_kernels()[-1])
+        _core.use_instruction_set(_core.instruction_sets()[-1])
     np.testing.assert_array_equal(order, expected)
 
 

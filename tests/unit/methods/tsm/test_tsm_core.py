@@ -48,15 +48,15 @@ def quietly(X, tau, n_jobs=1):
 
 @pytest.mark.parametrize("n", [2, 7, 48, 49, 200, 700])
 @pytest.mark.parametrize("tau", [0.2, 0.7, 0.95])
-@pytest.mark.parametrize("kernel", _core.tile_kernels())
+@pytest.mark.parametrize("kernel", _core.instruction_sets())
 def test_the_join_finds_the_entries_of_s(n, tau, kernel):
     X = cloud(n)
-    before = _core.tile_kernels()[-1]
-    _core.use_tile_kernel(kernel)
+    before = _core.instruction_sets()[-1]
+    _core.use_instruction_set(kernel)
     try:
         S, rows = quietly(X, tau, n_jobs=2)
     finally:
-        _core.use_tile_kernel(before)
+        _core.use_instruction_set(before)
     exact = dense_similarity(rows, tau)
     r = np.linalg.norm(rows, axis=1)
     assert abs(S.dense() - np.maximum(0, exact)).max() <= 2e-6 * r.max() ** 2
@@ -180,11 +180,11 @@ def test_threads_change_no_byte_of_a_product():
 
 @pytest.fixture
 def use_tile_kernel():
-    yield _core.use_tile_kernel
-    _core.use_tile_kernel(_core.tile_kernels()[-1])
+    yield _core.use_instruction_set
+    _core.use_instruction_set(_core.instruction_sets()[-1])
 
 
-@pytest.mark.parametrize("kernel", _core.tile_kernels())
+@pytest.mark.parametrize("kernel", _core.instruction_sets())
 @pytest.mark.parametrize("n", [1, 7, 48, 391, 800])
 def test_residual_product_of_every_kernel(kernel, n, use_tile_kernel):
     use_tile_kernel(kernel)
