@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .data import Table, read
+from .data.annotated import add_to_h5ad, require_anndata
 from .data.archive import atomic_file
 from .data.files import suffix_of
 from .embedding import Embedding, load
@@ -30,8 +31,8 @@ COORDINATE = re.compile(r"y[1-9][0-9]*")  # the columns of a map file that hold 
 class Map:
     """The places of rows, and what is known of the rows.
 
-    `columns` holds further numbers of the method, one value per row; `embedding` is the Embedding that the map comes
-    from, if it is known.
+    `columns` holds further numbers of the method, one value per row; `kept` columns of the data that were to be kept beside;
+    `embedding` is the Embedding that the map comes from, if it is known.
     """
 
     Y: FloatArray
@@ -39,13 +40,14 @@ class Map:
     labels: NDArray[Any] | None = None
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     embedding: Embedding | None = None
+    kept: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.Y)
 
     def named_by(self, table: Table) -> Map:
-        """The same map with the ids and labels of the table it was made from."""
-        return replace(self, ids=table.ids, labels=table.labels)
+        """The same map with the ids, labels and kept columns of the table it was made from."""
+        return replace(self, ids=table.ids, labels=table.labels, kept=table.kept)
 
     def reordered(self, order: NDArray[np.intp]) -> Map:
         """The map with its rows in another order."""
@@ -54,6 +56,7 @@ class Map:
             None if self.ids is None else self.ids[order],
             None if self.labels is None else self.labels[order],
             {name: column[order] for name, column in self.columns.items()},
+            kept={name: column[order] for name, column in self.kept.items()},
         )
 
 
@@ -123,8 +126,8 @@ def _from_model(file: Path) -> Map:
 def _from_npz(file: Path) -> Map:
     with np.load(file, allow_pickle=False) as archive:
         names = set(archive.files)
-    pick = {name: name if name in names else None for name in ("id", "label")}
-    table = read(file, key="Y" if "Y" in names else None, min_rows=1, **pick)
+    id, label = (name if name in names else None for name in ("id", "label"))
+    table = read(file, key="Y" if "Y" in names else None, min_rows=1, id=id, label=label)
     return Map(np.asarray(table.values), table.ids, table.labels)
 
 
@@ -147,7 +150,11 @@ def _column_names(file: Path, suffix: str) -> list[str] | None:
 
 
 def write_map(path: str | os.PathLike[str] | IO[bytes], map: Map) -> None:
-    """Write a map file, all or nothing; its suffix says the format (csv for a stream)."""
+    """Write a map file, all or nothing; its suffix says the format (csv for a stream). An npy file holds the places alone."""
+    if isinstance(path, str | os.PathLike) and suffix_of(Path(path)) == ".npy":
+        with atomic_file(path) as file:
+            np.save(file, map.Y, allow_pickle=False)
+        return
     columns: dict[str, NDArray[Any]] = {"id": np.arange(len(map)) if map.ids is None else map.ids}
     if map.labels is not None:
         columns["label"] = map.labels
@@ -155,7 +162,57 @@ def write_map(path: str | os.PathLike[str] | IO[bytes], map: Map) -> None:
         columns = {"Y": map.Y, **columns}  # as one matrix
     else:
         columns |= {f"y{k + 1}": map.Y[:, k] for k in range(map.Y.shape[1])}
-    write_columns(path, columns | dict(map.columns))
+    columns |= dict(map.columns)
+    taken = [name for name in map.kept if name in columns]
+    if taken:
+        raise InvalidInputError(
+            f"a map file has a column {taken[0]!r} of its own; rename yours, or do not keep it."
+        )
+    write_columns(path, columns | dict(map.kept))
+
+
+def write_h5ad(
+    path: str | os.PathLike[str],
+    map: Map,
+    table: Table,
+    name: str,
+    source: str | os.PathLike[str] | None = None,
+) -> None:
+    """Write an h5ad file with the map in `obsm["X_<name>"]` and its numbers per row in `obs`, all or nothing.
+
+    With `source`, an h5ad file, the new one holds all that is in it too, and its matrices are never loaded; else it holds the
+    table.
+    """
+    anndata = require_anndata("Writing an h5ad file")
+    own = {f"{name}_{column}": np.asarray(values) for column, values in map.columns.items()}
+    uns = {} if map.embedding is None else {name: _plain_record(map.embedding)}
+    with atomic_file(path) as file:
+        part = file.name
+        if source is not None:
+            add_to_h5ad(Path(source), part, {f"X_{name}": map.Y}, own, uns)
+            return
+        made = anndata.AnnData(table.values, obsm={f"X_{name}": map.Y}, uns=uns)
+        if table.ids is not None:
+            made.obs_names = table.ids.astype(str)
+        if table.columns is not None:
+            made.var_names = list(table.columns)
+        if table.labels is not None:
+            made.obs["label"] = table.labels
+        for column, values in (own | dict(table.kept)).items():
+            made.obs[column] = values
+        made.write_h5ad(part)
+
+
+def _plain_record(embedding: Embedding) -> dict[str, Any]:
+    """What an h5ad file says of how a map was made."""
+    plain = {k: v for k, v in embedding.settings.items() if isinstance(v, bool | int | float | str)}
+    seed = -1 if embedding.seed is None else int(embedding.seed)
+    return {
+        "params": plain,
+        "seed": seed,
+        "objective": float(embedding.objective),
+        "status": str(embedding.status),
+    }
 
 
 def write_columns(path: str | os.PathLike[str] | IO[bytes], columns: Mapping[str, NDArray[Any]]) -> None:
@@ -200,10 +257,11 @@ def require_pyarrow(purpose: str) -> Any:
     return pyarrow
 
 
-# Suffixes of the files that can be written.
+# Suffixes of files of columns that can be written; of a map there are npy and h5ad too.
 WRITERS: dict[str, Callable[[IO[bytes], Mapping[str, NDArray[Any]]], None]] = {
     ".parquet": _write_parquet,
     ".csv": lambda file, columns: _write_text(file, columns, ","),
     ".tsv": lambda file, columns: _write_text(file, columns, "\t"),
     ".npz": _write_npz,
 }
+MAP_SUFFIXES = (*WRITERS, ".npy", ".h5ad")

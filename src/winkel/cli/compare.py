@@ -15,7 +15,7 @@ from ..data import Table
 from ..maps import Map, of_embedding, read_map, write_columns
 from ..measures.compare import compare
 from .console import Console, Outcome
-from .inputs import check_output, matched, table_of
+from .inputs import check_output, matched, metric_of, table_of
 from .measure import check_scores, score_values
 from .methods import Recipe, UsageError, find_method, read_settings, setting_name, shared_parameters
 
@@ -24,7 +24,7 @@ def command(options: Namespace, console: Console) -> Outcome:
     """The scores of all maps, and how alike they are."""
     _check(options)
     recipes = _recipes(options)
-    table = table_of(options)
+    table = table_of(options, console)
     maps = {Path(path).stem: matched(table, read_map(path), path) for path in options.maps}
     if len(maps) < len(options.maps) or set(maps) & set(recipes):
         raise UsageError("two maps have the same name; rename a file.")
@@ -40,7 +40,7 @@ def command(options: Namespace, console: Console) -> Outcome:
         scores=options.scores,
         labels=_labels(table, maps),
         n_neighbors=options.n_neighbors,
-        metric=options.metric,
+        metric=metric_of(options),
         random_state=options.seed,
         n_jobs=options.n_jobs,
     )
@@ -114,7 +114,7 @@ def _write(options: Namespace, maps: Mapping[str, Map], found: Any, table: Table
         from .pages import write_page
 
         write_page(
-            options.html, maps, table, metric=options.metric, n_jobs=options.n_jobs, scores=found.reports
+            options.html, maps, table, metric=metric_of(options), n_jobs=options.n_jobs, scores=found.reports
         )
         files["page"] = options.html
     return files

@@ -37,6 +37,11 @@ class Console:
         """Whether to show bars: only where a person looks."""
         return not self.quiet and not self.json and sys.stderr is not None and sys.stderr.isatty()
 
+    @property
+    def speaks(self) -> bool:
+        """Whether anything but errors is to be said or returned."""
+        return not self.quiet or self.json
+
     def note(self, text: str) -> None:
         """Say something that is not the result."""
         if not self.quiet and not self.json:

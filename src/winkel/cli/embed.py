@@ -9,25 +9,31 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from .. import __version__
 from ..data import Table
-from ..maps import of_embedding, write_map
+from ..data.files import suffix_of
+from ..maps import MAP_SUFFIXES, of_embedding, write_h5ad, write_map
+from ..measures.faithfulness import Faithfulness, measure
 from ..run import Run
+from ..typing import FloatArray
 from .console import Console, Outcome
 from .inputs import STANDARD, check_output, table_of
 from .methods import Fitted, Recipe, UsageError, find_method, read_settings, shared_parameters
 
 _UNFINISHED = ("interrupted", "time_limit")  # states of a fit with which --resume goes on
+_SUMMARY_ROWS = 500  # measured for the last line
+_FEWEST_ROWS = 8  # of fewer there is nothing to say
 
 
 def command(options: Namespace, console: Console) -> Outcome:
     """Make the map and write all that was asked for."""
-    recipe = read_settings(find_method(options.method), options.set)
+    recipe = _recipe(options)
     _check(options, recipe, console)
-    table = table_of(options)
+    table = table_of(options, console)
     n, m = table.shape
     console.note(f"{n} rows × {m} columns, {recipe.method.summary} ({recipe.method.name})")
     start = time.perf_counter()
@@ -39,9 +45,23 @@ def command(options: Namespace, console: Console) -> Outcome:
         return _outcome(options, console, recipe, table, fitted, files, seconds)
 
 
+def _recipe(options: Namespace) -> Recipe:
+    """The method with its settings; by Gower's distance, where columns are encoded for it."""
+    recipe = read_settings(find_method(options.method), options.set)
+    if options.encode != "gower":
+        return recipe
+    if "metric" not in recipe.method.parameters:
+        raise UsageError(
+            f"{recipe.method.name} has no metric, which --encode gower needs; use --encode onehot."
+        )
+    if recipe.settings.get("metric", "manhattan") != "manhattan":
+        raise UsageError(f"--encode gower is a metric of its own; leave --set metric={recipe.metric} out.")
+    return replace(recipe, settings={**recipe.settings, "metric": "manhattan"})
+
+
 def _check(options: Namespace, recipe: Recipe, console: Console) -> None:
     """Raise, before the work, when an output could not be written."""
-    check_output(options.output)
+    check_output(options.output, MAP_SUFFIXES)
     if options.output == STANDARD and console.json:
         raise UsageError("--json and -o - both write to standard output; give -o a file.")
     if options.output == STANDARD and options.resume:
@@ -124,6 +144,10 @@ def _write(options: Namespace, recipe: Recipe, fitted: Fitted, table: Table) -> 
         sys.stdout.flush()
         write_map(sys.stdout.buffer, found)
         sys.stdout.buffer.flush()
+    elif suffix_of(Path(options.output)) == ".h5ad":
+        from_h5ad = options.input != STANDARD and suffix_of(Path(options.input)) == ".h5ad"
+        name = recipe.method.name.replace("-", "_")
+        write_h5ad(options.output, found, table, name, options.input if from_h5ad else None)
     else:
         write_map(options.output, found)
     files = {"map": options.output}
@@ -156,11 +180,16 @@ def _outcome(
 ) -> Outcome:
     embedding = fitted.embedding
     n_iter = int(embedding.history.iteration[-1])
-    console.note(f"{embedding.status} ({n_iter} iterations, {seconds:.1f} s)")
+    unfinished = embedding.status.word in _UNFINISHED or embedding.status.word == "failed"
+    how = f"{embedding.status.sentence} " if unfinished else ""
+    console.note(f"{how}{n_iter} iterations, {seconds:.1f} s")
     for what, path in files.items():
         console.note(f"{what}: {'standard output' if path == STANDARD else path}")
     if embedding.status.word in _UNFINISHED and options.output != STANDARD:
         console.note("The files hold the best map so far; the same command with --resume goes on from here.")
+    found = _found(options, recipe, table, embedding.Y) if console.speaks else None
+    if found is not None:
+        console.note(f"found: {found.summary}")
     values = {
         "command": "embed",
         "version": __version__,
@@ -175,7 +204,27 @@ def _outcome(
         "residual": embedding.residual,
         "n_iter": n_iter,
         "status": {"word": embedding.status.word, "sentence": embedding.status.sentence},
+        "faithfulness": None
+        if found is None
+        else {name: score.value for name, score in found.scores.items()},
         "seconds": round(seconds, 3),
         "files": files,
     }
     return Outcome(values, code=130 if embedding.status.word == "interrupted" else 0)
+
+
+def _found(options: Namespace, recipe: Recipe, table: Table, Y: FloatArray) -> Faithfulness | None:
+    """How faithful the map is, on a sample of rows."""
+    n = table.shape[0]
+    if n < _FEWEST_ROWS:
+        return None
+    return measure(
+        table,
+        Y,
+        scores=["trustworthiness", "continuity", "rnx_auc"],
+        n_neighbors=min(15, (n - 1) // 3),
+        metric=recipe.metric,
+        sample=min(n, _SUMMARY_ROWS),
+        random_state=0,
+        n_jobs=options.n_jobs,
+    )

@@ -6,25 +6,42 @@ import csv
 import sys
 import tempfile
 from argparse import Namespace
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from ..data import Table, read
+from ..data import Table, read, scaled
+from ..data.annotated import require_anndata
 from ..data.files import suffix_of
 from ..errors import InvalidInputError
 from ..maps import WRITERS, Map, require_pyarrow
+from .console import Console
 from .methods import UsageError
 
 STANDARD = "-"  # as a file name: standard input or output, as csv
 
 
-def table_of(options: Namespace) -> Table:
+def table_of(options: Namespace, console: Console) -> Table:
     """The table that the options of a command name: a file, or csv text on standard input."""
+    if options.encode == "gower" and options.scale != "none":
+        raise UsageError("--encode gower scales the columns itself; leave --scale out.")
 
     def table(path: str | Path) -> Table:
-        columns = split_columns(options.columns)
-        return read(path, columns=columns, label=options.label, id=options.id, key=options.key)
+        found = read(
+            path,
+            columns=split_columns(options.columns),
+            label=options.label,
+            id=options.id,
+            drop=split_columns(options.drop),
+            keep=split_columns(options.keep),
+            numeric=options.numeric,
+            encode=options.encode,
+            key=options.key,
+        )
+        if found.omitted:
+            console.note(f"left out, because they hold no numbers: {', '.join(found.omitted)}")
+        return scaled(found, options.scale)
 
     if options.input != STANDARD:
         return table(options.input)
@@ -39,6 +56,11 @@ def split_columns(texts: list[str] | None) -> list[str] | None:
     if not texts:
         return None
     return [name for row in csv.reader(texts) for name in row if name]
+
+
+def metric_of(options: Namespace) -> str:
+    """The distance that `--metric` names; Gower's, when columns were encoded for it."""
+    return "manhattan" if options.encode == "gower" and options.metric == "euclidean" else str(options.metric)
 
 
 def matched(table: Table, map: Map, path: str) -> Map:
@@ -61,14 +83,16 @@ def matched(table: Table, map: Map, path: str) -> Map:
     return map.reordered(np.array([place[name] for name in wanted.tolist()]))
 
 
-def check_output(path: str) -> None:
+def check_output(path: str, suffixes: Iterable[str] = WRITERS) -> None:
     """Raise unless the suffix of `path` names a format that can be written, and its package is there."""
     if path == STANDARD:
         return
     suffix = suffix_of(Path(path))
-    if suffix not in WRITERS:
+    if suffix not in suffixes:
         raise UsageError(
-            f"cannot tell the format of the output {path!r} by its suffix; use one of {', '.join(WRITERS)}."
+            f"cannot tell the format of the output {path!r} by its suffix; use one of {', '.join(suffixes)}."
         )
+    if suffix == ".h5ad":
+        require_anndata("Writing an h5ad file")
     if suffix == ".parquet":
         require_pyarrow("Writing a parquet file")

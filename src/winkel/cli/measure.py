@@ -14,7 +14,7 @@ from ..measures.faithfulness import measure
 from ..measures.indicatrix import indicatrix
 from ..measures.registry import scores
 from .console import Console, Outcome
-from .inputs import check_output, matched, table_of
+from .inputs import check_output, matched, metric_of, table_of
 from .methods import UsageError
 
 
@@ -23,7 +23,7 @@ def command(options: Namespace, console: Console) -> Outcome:
     check_scores(options.scores)
     if options.output is not None:
         check_output(options.output)
-    table = table_of(options)
+    table = table_of(options, console)
     found = matched(table, read_map(options.map), options.map)
     report = measure(
         table,
@@ -31,7 +31,7 @@ def command(options: Namespace, console: Console) -> Outcome:
         scores=options.scores,
         labels=found.labels if table.labels is None else table.labels,
         n_neighbors=options.n_neighbors,
-        metric=options.metric,
+        metric=metric_of(options),
         random_state=options.seed,
         n_jobs=options.n_jobs,
     )
@@ -45,7 +45,7 @@ def command(options: Namespace, console: Console) -> Outcome:
         "n_rows": table.shape[0],
         "n_components": int(found.Y.shape[1]),
         "n_neighbors": options.n_neighbors,
-        "metric": options.metric,
+        "metric": metric_of(options),
         "seed": options.seed,
         "scores": score_values(report),
     }
@@ -80,7 +80,7 @@ def _points(options: Namespace, table: Table, found: Map, report: Any) -> dict[s
         table,
         found.Y,
         n_neighbors=options.n_neighbors,
-        metric=options.metric,
+        metric=metric_of(options),
         random_state=options.seed,
         n_jobs=options.n_jobs,
     )

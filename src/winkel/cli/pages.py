@@ -55,6 +55,7 @@ def write_page(
         labels=first.labels,
         ids=first.ids,
         values=values or None,
+        fields=dict(first.kept) or None,
         indicatrix=places or None,
         scores=scores,
         title=", ".join(maps),

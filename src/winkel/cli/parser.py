@@ -101,7 +101,7 @@ def _embed(command: argparse.ArgumentParser) -> None:
         "--output",
         required=True,
         metavar="OUT",
-        help="map file to write: parquet, csv, tsv or npz; - for csv on standard output",
+        help="map file to write: parquet, csv, tsv, npz, npy or h5ad; - for csv on standard output",
     )
     command.add_argument(
         "--method", default="mde", metavar="METHOD", help="one of those listed below (default: mde)"
@@ -171,15 +171,40 @@ def _demo(command: argparse.ArgumentParser) -> None:
 
 def _data(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "input", metavar="INPUT", help=f"table to read: {_READABLE}; - for csv on standard input"
+        "input",
+        metavar="INPUT",
+        help=f"table to read: {_READABLE}; - for text with columns on standard input",
     )
     command.add_argument("--label", metavar="COL", help="column of labels, for colours and scores")
     command.add_argument("--id", metavar="COL", help="column that names the rows")
     command.add_argument(
         "--columns", action="append", metavar="A,B,…", help="columns to use (default: all other)"
     )
+    command.add_argument("--drop", action="append", metavar="A,B,…", help="columns to leave out")
     command.add_argument(
-        "--key", metavar="NAME", help="array of an npz file to read (default: X, or the only one)"
+        "--keep",
+        action="append",
+        metavar="A,B,…",
+        help="columns to carry along, into the map file and the page",
+    )
+    command.add_argument(
+        "--numeric", action="store_true", help="use the columns of numbers, and say which are left out"
+    )
+    command.add_argument(
+        "--encode",
+        choices=("onehot", "gower"),
+        help="use columns of text as categories: a column of 0 and 1 for each value, or by Gower's distance",
+    )
+    command.add_argument(
+        "--scale",
+        choices=("standard", "robust", "none"),
+        default="none",
+        help="bring columns to one scale: by mean and standard deviation, or by median and quartiles (default: none)",
+    )
+    command.add_argument(
+        "--key",
+        metavar="NAME",
+        help="array of an npz file (default: X, or the only one) or of an h5ad file, such as obsm/X_pca",
     )
 
 

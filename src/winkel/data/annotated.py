@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, InvalidParameterError, missing_extra
-from .frames import Columns, Parts, Pick, find_column, is_a, pandas_frame, plain_column
+from .frames import Parts, Pick, Selection, find_column, is_a, pandas_frame, plain_column
 
 
 def is_anndata(X: Any) -> bool:
@@ -34,22 +34,24 @@ def require_anndata(purpose: str) -> Any:
 
 
 def from_anndata(
-    X: Any,
-    columns: Columns,
-    label: Pick,
-    id: Pick,
-    name: str,
-    use_rep: str | None = None,
-    layer: str | None = None,
+    X: Any, selection: Selection, name: str, use_rep: str | None = None, layer: str | None = None
 ) -> Parts:
-    """Values, ids, column names and labels of an AnnData object; labels are a column of its `obs`."""
+    """What is selected of an AnnData object; ids, labels and kept columns are columns of its `obs`."""
     values, names = representation(X, use_rep, layer, name)
-    labels, given = (None if pick is None else obs_column(X, pick, what, name)
-                     for pick, what in ((label, "label"), (id, "id")))  # fmt: skip
-    if columns is not None:
-        features = [j for c in columns if (j := find_column(names, c, "columns", name)) is not None]
-        values, names = values[:, features], tuple(names[j] for j in features)
-    return values, plain_column(np.asarray(X.obs_names)) if given is None else given, names, labels
+    label, given = (None if pick is None else obs_column(X, pick, what, name)
+                    for pick, what in ((selection.label, "label"), (selection.id, "id")))  # fmt: skip
+    kept = {str(pick): obs_column(X, pick, "keep", name) for pick in selection.keep or ()}
+    if selection.columns is not None or selection.drop is not None:
+        features = Selection(columns=selection.columns, drop=selection.drop)
+        aside = features.aside(names, name)
+        wanted = (
+            [j for j in range(len(names)) if j not in aside]
+            if selection.columns is None
+            else [j for c in selection.columns if (j := find_column(names, c, "columns", name)) is not None]
+        )
+        values, names = values[:, wanted], tuple(names[j] for j in wanted)
+    ids = plain_column(np.asarray(X.obs_names)) if given is None else given
+    return Parts(values, ids, names, label, kept)
 
 
 def representation(X: Any, use_rep: str | None, layer: str | None, name: str) -> tuple[Any, tuple[str, ...]]:

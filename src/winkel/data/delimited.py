@@ -14,15 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
-from .frames import Columns, Frame, Pick, find_column
+from .frames import Frame, Selection
 
 _PADDED = re.compile(r"[+-]?0\d")  # such as 007, a code rather than a number
+_DELIMITERS = (",", ";", "\t", "|")
 _PEEK = 20  # lines looked at to tell a header from data and text from numbers
 
 
-def read_delimited(file: Path, delimiter: str, columns: Columns, label: Pick, id: Pick) -> Frame:
-    """The Frame of a text file; columns that are neither features nor asked for stay text."""
+def read_delimited(file: Path, selection: Selection) -> Frame:
+    """The Frame of a text file; columns that are neither features nor asked for stay text.
+
+    Values are separated by commas, semicolons, tabs or bars: whichever stands in the first lines, each time as often.
+    """
     name = repr(file.name)
+    delimiter = sniffed(file)
     head = list(islice(_rows(file, delimiter), _PEEK + 1))
     has_header = bool(head) and _has_header([cells for _, cells in head])
     if len(head) <= has_header:
@@ -31,11 +36,9 @@ def read_delimited(file: Path, delimiter: str, columns: Columns, label: Pick, id
         )
     first_line, first = head[0]
     names = tuple(cell.strip() or str(j) if has_header else str(j) for j, cell in enumerate(first))
-    aside = {find_column(names, wanted, what, name) for wanted, what in ((label, "label"), (id, "id"))}
-    if columns is not None:
-        aside |= set(range(len(names))) - {find_column(names, c, "columns", name) for c in columns}
+    aside = selection.aside(names, name)
     peek = [cells for _, cells in head[has_header:] if len(cells) == len(names)]
-    text = {j for j in range(len(names)) if peek and all(_is_text(cells[j]) for cells in peek)}
+    text = {j for j in range(len(names)) if _is_text_column([cells[j] for cells in peek])}
     numeric = [j not in aside and j not in text for j in range(len(names))]
     records = _records(file, delimiter, first_line if has_header else 0, names, numeric)
     return Frame(
@@ -46,6 +49,17 @@ def read_delimited(file: Path, delimiter: str, columns: Columns, label: Pick, id
         n_rows=len(records),
         whole=(lambda: records.view(np.float64).reshape(len(records), -1)) if all(numeric) else None,
     )
+
+
+def sniffed(file: Path) -> str:
+    """The character between values: the one by which the first lines have the most columns, all as many."""
+    usual = "\t" if ".tsv" in file.name.lower() else ","
+    counts = {}
+    for delimiter in (usual, *(d for d in _DELIMITERS if d != usual)):
+        widths = [len(cells) for _, cells in islice(_rows(file, delimiter), _PEEK)]
+        counts[delimiter] = widths[0] if widths and len(set(widths)) == 1 else 0
+    widest = max(counts, key=lambda delimiter: counts[delimiter])  # the usual one, of equals
+    return widest if counts[widest] > 1 else usual
 
 
 def _rows(file: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -71,6 +85,11 @@ def _is_number(cell: str) -> bool:
 
 def _is_text(cell: str) -> bool:
     return bool(cell.strip()) and not _is_number(cell)
+
+
+def _is_text_column(cells: list[str]) -> bool:
+    """Whether cells hold text, and no number among it; some may be empty."""
+    return any(map(_is_text, cells)) and not any(map(_is_number, cells))
 
 
 def _has_header(rows: list[list[str]]) -> bool:

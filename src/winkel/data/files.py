@@ -6,7 +6,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidInputError, InvalidParameterError, WinkelError, missing_extra
 from .annotated import opened_h5ad, split_key
 from .delimited import read_delimited
-from .frames import Columns, Pick, plain_column
+from .frames import Columns, Pick, Selection, plain_column
 from .table import Table, as_table
 
 
@@ -31,6 +31,10 @@ def read(
     columns: Columns = None,
     label: Pick = None,
     id: Pick = None,
+    drop: Columns = None,
+    keep: Columns = None,
+    numeric: bool = False,
+    encode: str | None = None,
     key: str | None = None,
     min_rows: int = 2,
 ) -> Table:
@@ -40,8 +44,8 @@ def read(
     .npy                one matrix
     .npz                the array `key`, else "X", else the only matrix; `label` and `id` name arrays; or a matrix
                         written by scipy.sparse.save_npz
-    .csv .tsv           numbers, with or without a header line, also compressed as .csv.gz or .tsv.gz; columns of text
-                        must be named as `label` or `id`
+    .csv .tsv           numbers, with or without a header line, also compressed as .csv.gz or .tsv.gz, separated by commas,
+                        semicolons, tabs or bars; columns of text must be named as `label` or `id`, dropped, kept or encoded
     .parquet            numbers (needs pyarrow); the index that pandas stored becomes the ids
     .h5ad               AnnData (needs anndata): its `X`, or what `key` names: "obsm/X_pca", "layers/counts"; `label` and
                         `id` name columns of `obs`; nothing else of the file is loaded
@@ -57,6 +61,14 @@ def read(
         The column that holds labels.
     id : str, int or None, default=None
         The column that names rows.
+    drop : list of str or int, or None, default=None
+        Columns to leave out.
+    keep : list of str or int, or None, default=None
+        Columns to keep beside, in `kept` of the table.
+    numeric : bool, default=False
+        Whether to leave out columns that hold no numbers, which `omitted` of the table then names.
+    encode : {"onehot", "gower"} or None, default=None
+        What to make of columns of text and categories; see `as_table`.
     key : str or None, default=None
         The array of an .npz or .h5ad file.
     min_rows : int, default=2
@@ -90,7 +102,7 @@ def read(
         raise InvalidParameterError(
             f"key picks an array of an .npz file, or of an .h5ad file; {str(file)!r} is neither."
         )
-    return reader(file, columns, label, id, key, min_rows)
+    return reader(file, Selection(columns, label, id, drop, keep, numeric, encode), key, min_rows)
 
 
 def suffix_of(file: Path) -> str:
@@ -115,35 +127,35 @@ def opened(file: Path) -> Iterator[Any]:
         yield content
 
 
-def _no_names(columns: Columns, label: Pick, id: Pick, file: Path) -> None:
-    if columns is not None or label is not None or id is not None:
+def _no_names(selection: Selection, file: Path) -> None:
+    if selection:
         raise InvalidParameterError(
-            f"{str(file)!r} holds a matrix without named columns: columns, label and id cannot pick from it."
+            f"{str(file)!r} holds a matrix without named columns: columns, label, id, drop and keep cannot pick from it."
         )
 
 
-def _read_npy(file: Path, columns: Columns, label: Pick, id: Pick, key: str | None, min_rows: int) -> Table:
-    _no_names(columns, label, id, file)
+def _read_npy(file: Path, selection: Selection, key: str | None, min_rows: int) -> Table:
+    _no_names(selection, file)
     with opened(file) as content:
         return as_table(content, name=repr(file.name), min_rows=min_rows)
 
 
-def _read_npz(file: Path, columns: Columns, label: Pick, id: Pick, key: str | None, min_rows: int) -> Table:
+def _read_npz(file: Path, selection: Selection, key: str | None, min_rows: int) -> Table:
     with opened(file) as archive:
         if key is None and {"format", "shape", "data"} <= set(archive.files):
-            _no_names(columns, label, id, file)
+            _no_names(selection, file)
             return as_table(sp.load_npz(file), name=repr(file.name), min_rows=min_rows)
-        if columns is not None:
-            _no_names(columns, None, None, file)
+        _no_names(replace(selection, label=None, id=None, keep=None), file)
         key = key if key is not None else _matrix_key(archive, file)
         table = as_table(
             _member(archive, key, "key", file), name=f"{file.name!r}[{key!r}]", min_rows=min_rows
         )
         ids, labels = (
             None if name is None else _vector(archive, name, what, table.shape[0], file)
-            for name, what in ((id, "id"), (label, "label"))
+            for name, what in ((selection.id, "id"), (selection.label, "label"))
         )
-    return replace(table, ids=ids, labels=labels)
+        kept = {str(k): _vector(archive, k, "keep", table.shape[0], file) for k in selection.keep or ()}
+    return replace(table, ids=ids, labels=labels, kept=kept)
 
 
 def _member(archive: Any, key: Pick, what: str, file: Path) -> NDArray[Any]:
@@ -185,14 +197,17 @@ def _vector(archive: Any, key: Pick, what: str, n_rows: int, file: Path) -> NDAr
     return plain_column(values)
 
 
-def _read_text(file: Path, columns: Columns, label: Pick, id: Pick, key: str | None, min_rows: int) -> Table:
-    frame = read_delimited(file, "\t" if ".tsv" in suffix_of(file) else ",", columns, label, id)
-    return as_table(frame, columns=columns, label=label, id=id, name=repr(file.name), min_rows=min_rows)
+def _read_text(file: Path, selection: Selection, key: str | None, min_rows: int) -> Table:
+    frame = read_delimited(file, selection)
+    return _selected(frame, selection, file, min_rows)
 
 
-def _read_parquet(
-    file: Path, columns: Columns, label: Pick, id: Pick, key: str | None, min_rows: int
-) -> Table:
+def _selected(content: Any, selection: Selection, file: Path, min_rows: int, **which: str | None) -> Table:
+    wishes = {item.name: getattr(selection, item.name) for item in fields(selection)}
+    return as_table(content, **wishes, **which, name=repr(file.name), min_rows=min_rows)  # type: ignore[arg-type]
+
+
+def _read_parquet(file: Path, selection: Selection, key: str | None, min_rows: int) -> Table:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -202,20 +217,16 @@ def _read_parquet(
         content = pyarrow.parquet.read_table(file)
     except (pyarrow.ArrowException, OSError) as error:
         raise InvalidInputError(f"{str(file)!r} cannot be read as a parquet file: {error}") from error
-    return as_table(content, columns=columns, label=label, id=id, name=repr(file.name), min_rows=min_rows)
+    return _selected(content, selection, file, min_rows)
 
 
-def _read_h5ad(file: Path, columns: Columns, label: Pick, id: Pick, key: str | None, min_rows: int) -> Table:
+def _read_h5ad(file: Path, selection: Selection, key: str | None, min_rows: int) -> Table:
     use_rep, layer = split_key(key, repr(file.name))
     with opened_h5ad(file) as content:
-        return as_table(
-            content, columns=columns, label=label, id=id, name=repr(file.name), min_rows=min_rows,
-            use_rep=use_rep,
-            layer=layer,
-        )  # fmt: skip
+        return _selected(content, selection, file, min_rows, use_rep=use_rep, layer=layer)
 
 
-_READERS: dict[str, Callable[[Path, Columns, Pick, Pick, str | None, int], Table]] = {
+_READERS: dict[str, Callable[[Path, Selection, str | None, int], Table]] = {
     ".npy": _read_npy,
     ".npz": _read_npz,
     ".csv": _read_text,

@@ -6,19 +6,71 @@ object is there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import difflib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import choice, flag, optional
 from ..errors import InvalidInputError, InvalidParameterError
 from .arrays import Labels, to_float
+from .encoding import ENCODINGS, encode, holds_categories
 
 Pick: TypeAlias = str | int | None
 Columns: TypeAlias = Sequence[str | int] | None
-Parts: TypeAlias = tuple[Any, NDArray[Any] | None, tuple[str, ...], NDArray[Any] | None]
+
+
+class Parts(NamedTuple):
+    """What is taken from a source: feature values, ids, feature names, labels, kept columns, columns left out."""
+
+    values: Any
+    ids: NDArray[Any] | None = None
+    names: tuple[str, ...] | None = None
+    labels: NDArray[Any] | None = None
+    kept: Mapping[str, NDArray[Any]] = MappingProxyType({})
+    omitted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is to be taken from a source: features (all but the others, where `columns` is None), labels, ids, kept columns.
+
+    `drop` are left out; `numeric` leaves out all that hold no numbers, and `encode` turns those into numbers.
+    """
+
+    columns: Columns = None
+    label: Pick = None
+    id: Pick = None
+    drop: Columns = None
+    keep: Columns = None
+    numeric: bool = False
+    encode: str | None = None
+
+    def __post_init__(self) -> None:
+        optional(choice, "encode", self.encode, ENCODINGS)
+        flag("numeric", self.numeric)
+        if self.numeric and self.encode is not None:
+            raise InvalidParameterError(
+                "numeric leaves columns of text out and encode uses them; give one of them."
+            )
+
+    def __bool__(self) -> bool:
+        return self != Selection()
+
+    def aside(self, names: Sequence[str], name: str) -> set[int]:
+        """Positions of the columns that are no features, whatever they hold."""
+        found = {find_column(names, self.label, "label", name), find_column(names, self.id, "id", name)}
+        for what, wanted in (("drop", self.drop), ("keep", self.keep)):
+            found |= {find_column(names, column, what, name) for column in wanted or ()}
+        if self.columns is not None:
+            found |= set(range(len(names)))
+            found -= {find_column(names, column, "columns", name) for column in self.columns}
+        return {j for j in found if j is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,28 +90,62 @@ class Frame:
         None  # a faster way to all values, where all columns have one numeric type
     )
 
-    def split(self, columns: Columns, label: Pick, id: Pick, name: str) -> Parts:
-        """Feature values, ids, feature names and labels."""
-        label_at = find_column(self.names, label, "label", name)
-        id_at = find_column(self.names, id, "id", name)
-        if columns is None:
-            features = [j for j in range(len(self.names)) if j not in (label_at, id_at)]
+    def split(self, selection: Selection, name: str) -> Parts:
+        """What is selected."""
+        aside = selection.aside(self.names, name)
+        if selection.columns is None:
+            features = [j for j in range(len(self.names)) if j not in aside]
         else:
-            features = [j for c in columns if (j := find_column(self.names, c, "columns", name)) is not None]
-        ids = self.ids if id_at is None else plain_column(self.column(id_at))
-        labels = None if label_at is None else plain_column(self.column(label_at))
-        self._check_types(features, name)
-        return self._values(features, ids, name), ids, tuple(self.names[j] for j in features), labels
+            found = [find_column(self.names, c, "columns", name) for c in selection.columns]
+            features = [j for j in found if j is not None]
+        omitted = [j for j in features if selection.numeric and j in self.refused]
+        features = [j for j in features if j not in omitted]
+        ids = self.ids if selection.id is None else self._plain(selection.id, "id", name)
+        labels = None if selection.label is None else self._plain(selection.label, "label", name)
+        kept = {str(self.names[j]): plain_column(self.column(j)) for c in selection.keep or ()
+                if (j := find_column(self.names, c, "keep", name)) is not None}  # fmt: skip
+        if omitted and not features:
+            raise InvalidInputError(f"{name} has no columns of numbers: {self._listed(omitted)} hold none.")
+        values, names = self._features(features, ids, selection.encode, name)
+        return Parts(values, ids, names, labels, kept, tuple(self.names[j] for j in omitted))
+
+    def _plain(self, pick: Pick, what: str, name: str) -> NDArray[Any]:
+        j = find_column(self.names, pick, what, name)
+        assert j is not None
+        return plain_column(self.column(j))
+
+    def _features(
+        self, features: list[int], ids: NDArray[Any] | None, encoding: str | None, name: str
+    ) -> tuple[Any, tuple[str, ...]]:
+        """The matrix of the features, and the names of its columns."""
+        categories = [] if encoding is None else [
+            j for j in features if j in self.refused and holds_categories(self.types[j])
+        ]  # fmt: skip
+        self._check_types([j for j in features if j not in categories], name)
+        if encoding is None or (encoding == "onehot" and not categories):
+            return self._values(features, ids, name), tuple(self.names[j] for j in features)
+        numbers = self._values([j for j in features if j not in categories], ids, name)
+        place = {j: k for k, j in enumerate(j for j in features if j not in categories)}
+        columns = [
+            (self.names[j], partial(self._plain, j, "columns", name), True)
+            if j in categories
+            else (self.names[j], partial(numbers.__getitem__, (slice(None), place[j])), False)
+            for j in features
+        ]
+        return encode(columns, encoding, self.n_rows, name)
+
+    def _listed(self, columns: Sequence[int]) -> str:
+        return ", ".join(f"{self.names[j]!r} ({self.types[j]})" for j in columns[:5]) + ", ..." * (
+            len(columns) > 5
+        )
 
     def _check_types(self, features: list[int], name: str) -> None:
         bad = [j for j in features if j in self.refused]
         if bad:
-            listed = ", ".join(f"{self.names[j]!r} ({self.types[j]})" for j in bad[:5]) + ", ..." * (
-                len(bad) > 5
-            )
             raise InvalidInputError(
-                f"{name} has {len(bad)} column{'s' * (len(bad) > 1)} without numbers: {listed}. "
-                f"Name a column as label or id, list the feature columns, or encode or drop it."
+                f"{name} has {len(bad)} column{'s' * (len(bad) > 1)} without numbers: {self._listed(bad)}. "
+                f"Name a column as label or id, list the feature columns, or encode, keep or drop it; numeric takes the "
+                "columns of numbers alone."
             )
 
     def _values(self, features: list[int], ids: NDArray[Any] | None, name: str) -> Any:
@@ -98,7 +184,9 @@ def find_column(names: Sequence[str], wanted: Pick, what: str, name: str) -> int
         if found
         else f"{name} has {listed}"
     )
-    raise InvalidParameterError(f"{what}={wanted!r} does not name one column: {trouble}.")
+    alike = difflib.get_close_matches(str(wanted), names, n=1) if not found else []
+    advice = f" Did you mean {alike[0]!r}?" if alike else ""
+    raise InvalidParameterError(f"{what}={wanted!r} does not name one column: {trouble}.{advice}")
 
 
 def plain_column(values: NDArray[Any]) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..checks import refuse
 from ..errors import InvalidInputError, InvalidParameterError
 from .annotated import from_anndata, is_anndata
 from .arrays import Labels, Matrix, dense_matrix, sparse_matrix, to_array
-from .frames import Columns, Pick, frame_of
+from .frames import Columns, Parts, Pick, Selection, frame_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,10 @@ class Table:
         Names of the columns.
     labels : ndarray or None
         The label column, if one was asked for.
+    kept : mapping of str to ndarray
+        Further columns that were to be kept beside.
+    omitted : tuple of str
+        Columns that were left out because they hold no numbers.
     validated : bool
         Whether `as_table` has looked at the values.
 
@@ -49,6 +54,8 @@ class Table:
     ids: NDArray[Any] | None = None
     columns: tuple[str, ...] | None = None
     labels: NDArray[Any] | None = None
+    kept: Mapping[str, NDArray[Any]] = field(default_factory=dict, repr=False)
+    omitted: tuple[str, ...] = field(default=(), repr=False)
     validated: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -77,7 +84,8 @@ class Table:
     def rows(self, index: Any) -> Table:
         """The table of the rows at `index` (numbers, a mask or a slice), validated as the whole is."""
         ids, labels = (None if names is None else names[index] for names in (self.ids, self.labels))
-        return replace(self, values=self.values[index], ids=ids, labels=labels)
+        kept = {name: column[index] for name, column in self.kept.items()}
+        return replace(self, values=self.values[index], ids=ids, labels=labels, kept=kept)
 
 
 def as_matrix(
@@ -129,6 +137,10 @@ def as_table(
     columns: Columns = None,
     label: Pick = None,
     id: Pick = None,
+    drop: Columns = None,
+    keep: Columns = None,
+    numeric: bool = False,
+    encode: str | None = None,
     use_rep: str | None = None,
     layer: str | None = None,
     name: str = "X",
@@ -153,6 +165,15 @@ def as_table(
         The column that holds labels (for AnnData: a column of `obs`).
     id : str, int or None, default=None
         The column that names rows (for AnnData: a column of `obs`).
+    drop : list of str or int, or None, default=None
+        Columns to leave out.
+    keep : list of str or int, or None, default=None
+        Columns of numbers or text to keep beside, in `kept` (for AnnData: columns of `obs`); features only if `columns` lists them.
+    numeric : bool, default=False
+        Whether to leave out columns that hold no numbers, which `omitted` then names, instead of refusing them.
+    encode : {"onehot", "gower"} or None, default=None
+        What to make of columns of text and categories: "onehot" a column of 0 and 1 for each value; "gower" scales all
+        columns such that metric="manhattan" is Gower's distance of mixed columns.
     use_rep : str or None, default=None
         The entry of an AnnData object's `obsm` that holds the rows, such as "X_pca"; None and "X" take its `X`.
     layer : str or None, default=None
@@ -183,36 +204,36 @@ def as_table(
     (('x', 'y'), ['a', 'b'], ['T', 'B'])
     """
     wanted = _float_dtype(dtype)
-    picks = any(wish is not None for wish in (columns, label, id, use_rep, layer))
+    selection = Selection(columns, label, id, drop, keep, numeric, encode)
+    picks = bool(selection) or use_rep is not None or layer is not None
     if isinstance(X, Table) and X.validated and not picks and wanted in (None, X.dtype):
         _check_shape(X.values, name, min_rows, min_columns)
         _check_sparse(X.values, name, allow_sparse)
         return X
-    ids = names = labels = None
     if type(X) is np.ndarray and not picks:
-        values = X
+        parts = Parts(X)
     elif is_anndata(X):
-        values, ids, names, labels = from_anndata(X, columns, label, id, name, use_rep, layer)
+        parts = from_anndata(X, selection, name, use_rep, layer)
     elif use_rep is not None or layer is not None:
         raise InvalidParameterError(
             f"use_rep and layer name arrays of an AnnData object; {name} is a {type(X).__name__}."
         )
     elif (frame := frame_of(X, name)) is not None:
-        values, ids, names, labels = frame.split(columns, label, id, name)
+        parts = frame.split(selection, name)
     elif picks:
         raise InvalidParameterError(
-            f"columns, label and id pick from a data frame or AnnData object; "
+            f"columns, label, id, drop and keep pick from a data frame or AnnData object; "
             f"{name} is a {type(X).__name__}. Slice it instead."
         )
     elif isinstance(X, Table):
-        values, ids, names, labels = X.values, X.ids, X.columns, X.labels
+        parts = Parts(X.values, X.ids, X.columns, X.labels, X.kept, X.omitted)
     else:
-        values = _from_array(X, name)
-    _check_shape(values, name, min_rows, min_columns)
-    where = Labels(name, ids, names)
-    _check_sparse(values, name, allow_sparse)
-    clean = sparse_matrix if sp.issparse(values) else dense_matrix
-    return Table(clean(values, where, wanted), ids, names, labels, validated=True)
+        parts = Parts(_from_array(X, name))
+    _check_shape(parts.values, name, min_rows, min_columns)
+    where = Labels(name, parts.ids, parts.names)
+    _check_sparse(parts.values, name, allow_sparse)
+    clean = sparse_matrix if sp.issparse(parts.values) else dense_matrix
+    return Table(clean(parts.values, where, wanted), *parts[1:], validated=True)
 
 
 def _check_sparse(values: Any, name: str, allowed: bool) -> None:

@@ -1,0 +1,21 @@
+"""t-SNE and UMAP by the names that scikit-learn, openTSNE and umap-learn gave their parameters: one import line changes."""
+
+import sys
+from pathlib import Path
+
+import winkel as wk
+
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+digits = wk.datasets.load_digits()
+maps = {
+    "t-SNE": wk.TSNE(perplexity=20, n_iter=250, random_state=0).fit_transform(digits.X),
+    "UMAP": wk.UMAP(n_neighbors=10, min_dist=0.2, n_epochs=150, random_state=0).fit_transform(digits.X),
+}
+for name, Y in maps.items():
+    report = wk.measure(digits.X, Y, labels=digits.y, scores=["trustworthiness", "label_accuracy"])
+    print(f"{name}: {report.summary}")
+wk.write_html(folder / "known_names.html", maps, labels=digits.y, images=digits.X.reshape(-1, 8, 8))
+try:
+    wk.TSNE(angle=0.2)
+except wk.errors.InvalidParameterError as error:
+    print(error)
