@@ -199,8 +199,9 @@ Returns
 Examples
 --------
 >>> import anndata
+>>> import numpy as np
 >>> import winkel as wk
->>> adata = anndata.AnnData(wk.datasets.load_digits().X[:300])
+>>> adata = anndata.AnnData(np.random.default_rng(0).normal(size=(300, 3)))
 >>> model = wk.scverse.{name}(adata, trust=False)
 >>> adata.obsm["X_{name}"].shape[0]
 300
