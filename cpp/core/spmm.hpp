@@ -60,8 +60,8 @@ constexpr int64_t kSingleColumns = 16;  // columns in single precision that are 
 
 // out = x − W x in single precision on rows [lo, hi); x and out have `width` columns, a multiple of
 // kSingleColumns.
-WINKEL_CLONES inline void remainder_rows(const int32_t* indptr, const int32_t* indices, const float* weights,
-                                         const float* x, int64_t width, int64_t lo, int64_t hi, float* out) {
+WINKEL_CLONES void remainder_rows(const int32_t* indptr, const int32_t* indices, const float* weights,
+                                  const float* x, int64_t width, int64_t lo, int64_t hi, float* out) {
   const int64_t last = indptr[hi] - 1;
   for (int64_t i = lo; i < hi; ++i)
     for (int64_t col = 0; col < width; col += kSingleColumns) {
