@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import difflib
 import math
+import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import InvalidParameterError
+from .errors import InvalidParameterError, MissingFileError
+
+LARGEST = 2**31 - 1  # of integers without another bound: counts and sizes, which the core holds in 32 bits
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -36,6 +40,8 @@ def integer(name: str, value: Any, low: int | None = None, high: int | None = No
     `also` says what else the parameter takes, for the message.
     """
     good = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if good and high is None and value > LARGEST:
+        high = LARGEST
     if not good or (low is not None and value < low) or (high is not None and value > high):
         allowed = "a positive integer" if (low, high) == (1, None) else f"an integer{_range(low, high)}"
         refuse(name, _or(allowed, also), value)
@@ -138,6 +144,66 @@ def array(
         place = tuple(int(i) for i in np.argwhere(bad)[0])
         _refuse(name, allowed, f"{numbers[place]} at entry {place[0] if len(place) == 1 else place}")
     return numbers
+
+
+def positions(
+    name: str, value: ArrayLike, shape: tuple[int | None, ...], *, dtype: Any = np.float64
+) -> NDArray[Any]:
+    """`value` as the places at which a map starts: an array of finite numbers, not all rows of it in one place."""
+    places = array(name, value, shape, dtype=dtype)
+    if len(places) > 1 and (places == places[0]).all():
+        _refuse(
+            name,
+            "an array whose rows are not all in one place",
+            f"{len(places)} equal rows",
+            "No force could tell them apart; use a random start.",
+        )
+    return places
+
+
+def text(name: str, value: Any) -> str:
+    """`value`, a text that can be written to a file: no half of a pair of UTF-16 code units."""
+    if not isinstance(value, str):
+        refuse(name, "text", value)
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        refuse(
+            name,
+            "text that UTF-8 can hold",
+            value,
+            "It has a lone surrogate, as a broken decoding leaves it.",
+        )
+    return value
+
+
+def path(name: str, value: Any) -> Path:
+    """`value` as a path."""
+    good = isinstance(value, str | os.PathLike) and "\0" not in str(value) and str(value) != ""
+    if not good:
+        refuse(name, "the path of a file", value)
+    return Path(value)
+
+
+def existing_file(name: str, value: Any) -> Path:
+    """`value` as the path of a file that exists."""
+    file = path(name, value)
+    if not file.is_file():
+        trouble = "is a folder" if file.is_dir() else "does not exist"
+        raise MissingFileError(f"The file {str(file)!r} {trouble} (working folder: {str(Path.cwd())!r}).")
+    return file
+
+
+def new_file(name: str, value: Any) -> Path:
+    """`value` as the path of a file that can be written: its folder exists, and it is no folder itself."""
+    file = path(name, value)
+    if file.is_dir():
+        refuse(name, "the name of a file", str(file), "It is a folder.")
+    if not file.parent.is_dir():
+        raise MissingFileError(
+            f"The folder {str(file.parent)!r} does not exist, so {file.name!r} cannot be written there. Make it first."
+        )
+    return file
 
 
 def _array_of(shape: tuple[int | None, ...]) -> str:

@@ -9,6 +9,7 @@ __all__ = [
     "InvalidTypeError",
     "MemoryLimitError",
     "MissingDependencyError",
+    "MissingFileError",
     "ModelFileError",
     "NotConvergedWarning",
     "WinkelError",
@@ -48,6 +49,10 @@ class MissingDependencyError(WinkelError, ImportError):
 
 class MemoryLimitError(WinkelError, MemoryError):
     """The work was forecast to need more memory than `max_memory` allows, and was not started."""
+
+
+class MissingFileError(WinkelError, FileNotFoundError):
+    """A file or folder that was named does not exist."""
 
 
 class ModelFileError(WinkelError, ValueError):

@@ -26,6 +26,9 @@ from .typing import FloatArray
 MODEL_SUFFIX = ".winkel"
 COORDINATE = re.compile(r"y[1-9][0-9]*")  # the columns of a map file that hold the map
 
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
 
 @dataclass(frozen=True, eq=False)
 class Map:
@@ -110,6 +113,9 @@ def read_map(path: str | os.PathLike[str]) -> Map:
         label = "label" if "label" in names else None
         id = "id" if "id" in names else None
         table = read(file, columns=coordinates, label=label, id=id, min_rows=1)
+        if suffix != ".parquet":
+            ids, labels = _without_apostrophes(table.ids), _without_apostrophes(table.labels)
+            return Map(np.asarray(table.values), ids, labels)
     return Map(np.asarray(table.values), table.ids, table.labels)
 
 
@@ -228,10 +234,30 @@ def _write_text(file: IO[bytes], columns: Mapping[str, NDArray[Any]], delimiter:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(columns)
-    # As text first: the shortest digits that give the same float32 or float64 back.
-    writer.writerows(zip(*(column.astype(str).tolist() for column in columns.values())))
+    writer.writerows(zip(*(_cells(column) for column in columns.values())))
     text.flush()
     text.detach()
+
+
+def _cells(column: NDArray[Any]) -> list[str]:
+    """The entries as text: the shortest digits that give the same float32 or float64 back.
+
+    A spreadsheet would run text that begins as a formula does, so an apostrophe goes before it; `read_map` takes it away.
+    """
+    cells: list[str] = column.astype(str).tolist()
+    if column.dtype.kind in "biuf":
+        return cells
+    return ["'" + cell if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell for cell in cells]
+
+
+def _without_apostrophes(names: NDArray[Any] | None) -> NDArray[Any] | None:
+    """Names or labels as they were before `_cells` wrote them."""
+    if names is None or names.dtype.kind not in "UO":
+        return names
+    cells = [
+        n[1:] if isinstance(n, str) and n[:1] == "'" and _FORMULA.match(n[1:]) else n for n in names.tolist()
+    ]
+    return np.array(cells, dtype=names.dtype)
 
 
 def _write_npz(file: IO[bytes], columns: Mapping[str, NDArray[Any]]) -> None:

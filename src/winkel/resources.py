@@ -17,6 +17,8 @@ from .typing import RandomState
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
+MOST_THREADS = 1024
+
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
     """Number of threads: None for all that this process should use, -1 for every core it may use, -2 all but one.
@@ -25,9 +27,12 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return min([available_cores(), *_limits("OMP_NUM_THREADS")])
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if not whole or n_jobs == 0 or n_jobs > MOST_THREADS:
         refuse(
-            "n_jobs", "None, a positive integer, or a negative one that counts back from all cores", n_jobs
+            "n_jobs",
+            f"None, a positive integer up to {MOST_THREADS}, or a negative one that counts back from all cores",
+            n_jobs,
         )
     return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + int(n_jobs))
 
@@ -102,7 +107,7 @@ def parse_memory(max_memory: int | float | str | None) -> int | None:
         size = max_memory
     if size is None or not 1 <= size < math.inf:
         refuse("max_memory", 'None, a positive number of bytes or text like "4GB" or "512MiB"', max_memory)
-    return int(size)
+    return min(int(size), 2**63 - 1)  # what the core can count
 
 
 def format_memory(size: float) -> str:

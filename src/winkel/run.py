@@ -120,7 +120,7 @@ class Run:
             refuse("checkpoint", "None or the path of a file", checkpoint)
         if not isinstance(verbose, bool | int | np.bool_ | np.integer):
             refuse("verbose", "True, False or an integer", verbose)
-        if time_limit is not None and time_limit != math.inf:
+        if not (isinstance(time_limit, float) and time_limit == math.inf):
             time_limit = optional(number, "time_limit", time_limit, 0.0)
         return cls(
             seed=resolve_seed(random_state),

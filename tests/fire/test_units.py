@@ -72,9 +72,7 @@ def test_what_has_a_unit_is_given_in_it(exponent, tmp_path):
     assert loaded.transform(small[:3]).tobytes() == made.embedding_[:3].tobytes()
 
 
-@pytest.mark.parametrize(
-    "instance", ["MDE", "MDE-distances", "LVM", "AttractRepel-tsne", "AttractRepel-umap"]
-)
+@pytest.mark.parametrize("instance", ["MDE", "MDE-distances", "LVM", "TSNE", "UMAP"])
 def test_distances_in_other_units(instance):
     D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
     maps = []

@@ -42,6 +42,7 @@ def command(options: Namespace, console: Console) -> Outcome:
     console.note(f"all maps and their scores: {time.perf_counter() - start:.1f} s")
     flat = {name: Y for name, Y in found.maps.items() if Y.shape[1] == 2}
     folder = Path(options.output)
+    folder.mkdir(parents=True, exist_ok=True)  # a folder is what was asked for
     plot_maps(flat, labels=digits.y, path=folder / "maps.png")
     page = write_html(
         folder / "maps.html",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..checks import new_file
 from ..data import Table
 from ..data.files import suffix_of
 from ..maps import MAP_SUFFIXES, of_embedding, write_h5ad, write_map
@@ -75,7 +76,7 @@ def _check(options: Namespace, recipe: Recipe, console: Console) -> None:
     if options.input != STANDARD and Path(options.input).resolve() in outputs:
         raise UsageError(f"the output {options.input!r} would replace the input.")
     for path in outputs:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        new_file("the output", path)
 
 
 def _check_drawing(options: Namespace, n_components: int | None) -> None:

@@ -28,13 +28,13 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
+from ..checks import existing_file, new_file
 from ..errors import InvalidParameterError, ModelFileError
 
 FORMAT = 1
@@ -110,7 +110,7 @@ def write_archive(
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A binary file that takes the place of `path` when the block ends well, and else vanishes."""
-    target = Path(path)
+    target = new_file("path", path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
         with temporary.open("xb") as file:
@@ -226,7 +226,7 @@ def _allowed(dtype: str) -> bool:
 
 def read_archive(path: str | os.PathLike[str], *, kind: str | None = None) -> Archive:
     """What the file at `path` holds, checked whole; a file that cannot be trusted raises ModelFileError."""
-    with Path(path).open("rb") as file:
+    with existing_file("path", path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         header_size = _check_prologue(file, size, path)
         _check_sum(file, size, path)

@@ -23,8 +23,8 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError
-from .files import MissingFileError, opened
+from ..errors import InvalidInputError, MissingFileError
+from .files import opened
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 

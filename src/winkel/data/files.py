@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import os
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError, InvalidParameterError, WinkelError, missing_extra
+from ..checks import existing_file
+from ..errors import InvalidInputError, InvalidParameterError, missing_extra
 from .annotated import opened_h5ad, split_key
 from .delimited import read_delimited
 from .frames import Columns, Pick, Selection, plain_column
 from .table import Table, as_table
-
-
-class MissingFileError(WinkelError, FileNotFoundError):
-    """A file is not there; the message says where it was looked for and how to get it."""
 
 
 def read(
@@ -88,10 +86,7 @@ def read(
     >>> table.columns, table.ids.tolist()
     (('x', 'y'), ['a', 'b'])
     """
-    file = Path(path)
-    if not file.is_file():
-        trouble = "is a folder" if file.is_dir() else "does not exist"
-        raise MissingFileError(f"The file {str(file)!r} {trouble} (working folder: {str(Path.cwd())!r}).")
+    file = existing_file("path", path)
     reader = _READERS.get(suffix_of(file))
     if reader is None:
         raise InvalidInputError(
@@ -116,6 +111,7 @@ def opened(file: Path) -> Iterator[Any]:
     """The array of an .npy file, or the archive of an .npz file; never unpickled, and closed at the end."""
     with open(file, "rb") as stream:
         try:
+            _check_npy_size(stream)
             content = np.load(stream, allow_pickle=False)
             if isinstance(content, np.ndarray) != (suffix_of(file) == ".npy"):
                 raise ValueError("its content does not fit its suffix")
@@ -125,6 +121,29 @@ def opened(file: Path) -> Iterator[Any]:
                 f"Files that hold Python objects (dtype=object) are refused: reading them could run code."
             ) from error
         yield content
+
+
+def _check_npy_size(stream: IO[bytes], size: int | None = None) -> None:
+    """Raise ValueError when the header of an .npy file promises more than the file (of `size` bytes) holds.
+
+    NumPy makes room for all that a header promises before it reads a value.
+    """
+    begin = stream.tell()
+    if stream.read(6) == b"\x93NUMPY":
+        stream.seek(begin)
+        version = np.lib.format.read_magic(stream)
+        read = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )
+        shape, _, dtype = read(stream)
+        needed = math.prod(shape) * dtype.itemsize
+        size = os.fstat(stream.fileno()).st_size if size is None else size
+        left = size - (stream.tell() - begin)
+        if min(shape, default=0) < 0 or (not dtype.hasobject and needed > left):
+            raise ValueError(
+                f"its header promises an array of shape {shape}, {needed} bytes, and {left} bytes follow"
+            )
+    stream.seek(begin)
 
 
 def _no_names(selection: Selection, file: Path) -> None:
@@ -164,6 +183,9 @@ def _member(archive: Any, key: Pick, what: str, file: Path) -> NDArray[Any]:
             f"{what}={key!r} names no array of {str(file)!r}; it has {_listed(archive.files)}."
         )
     try:
+        name = key if key in archive.zip.namelist() else f"{key}.npy"
+        with archive.zip.open(name) as stream:
+            _check_npy_size(stream, archive.zip.getinfo(name).file_size)
         return np.asarray(archive[key])
     except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
         raise InvalidInputError(f"The array {key!r} of {str(file)!r} cannot be read: {error}.") from error

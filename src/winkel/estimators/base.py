@@ -20,7 +20,7 @@ from ..data import Table, as_table
 from ..data.archive import Archive, write_archive
 from ..data.serialize import Packer, unpack
 from ..embedding import Embedding, from_arrays, to_arrays
-from ..errors import InvalidInputError, InvalidParameterError, ModelFileError
+from ..errors import InvalidInputError, InvalidParameterError, MemoryLimitError, ModelFileError, WinkelError
 from ..graph import Graph
 from ..graph.metrics import metric_name
 from ..measures.faithfulness import Faithfulness, measure
@@ -28,6 +28,7 @@ from ..run import CHECKPOINT_SECONDS, Run
 from ..solvers.base import History, Status, digest
 from ..typing import FloatArray, Metric, RandomState
 from . import registry, units
+from .outcome import judged
 from .portable import from_portable, to_portable
 
 KIND = "estimator"
@@ -248,11 +249,20 @@ n_features_in_ : int
 
     @contextmanager
     def _working(self, data: Any) -> Iterator[Run]:
-        """The run of a fit to `data`; after it, checkpoints of a finished fit are removed and `verbose` says how it went."""
+        """The run of a fit to `data`; after it, the map is judged, given its unit, and checkpoints of a finished fit are removed."""
         run = self._run()
         if run.checkpoint is not None:
             run = replace(run, fingerprint=self._fingerprint(data))
-        yield run
+        try:
+            yield run
+        except MemoryError as error:
+            if isinstance(error, WinkelError):
+                raise
+            raise MemoryLimitError(
+                f"{type(self).__name__} ran out of memory ({str(error) or 'the system gave no more'}). Use fewer rows or "
+                "dimensions, or a machine with more; max_memory refuses such work before it begins."
+            ) from error
+        self.result_ = judged(self.result_, data, bool(self._powers().get("Y", 0)))
         if self.verbose:
             self._show_faithfulness(data)
         if getattr(self, "_exponent", 0):
@@ -324,12 +334,12 @@ class ItemsEmbedder(Embedder):
         """Whether `fit` makes the same map of a neighbour graph as of the rows it was made from."""
         return True
 
-    def _in_unit_of_data(self) -> str | None:
-        return 'metric="haversine"' if self.metric == "haversine" else super()._in_unit_of_data()
-
     def _has_rows(self, X: Any) -> bool:
         """Whether X is a table of rows, with which new rows can be compared."""
-        return not (isinstance(X, Graph) or callable(self.metric) or self.metric == "precomputed")
+        metric: Any = self.metric
+        if not (isinstance(metric, str) or callable(metric)):
+            metric_name(metric)  # says what is allowed
+        return not (isinstance(X, Graph) or callable(metric) or metric == "precomputed")
 
     def _items(self, X: Any, *, allow_sparse: bool = True) -> Any:
         """The Table of rows, or the graph, distances or items that are to be used as they are."""

@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import array, choice, flag, integer, number
+from ..checks import choice, flag, integer, number, positions
 from ..data import Table
 from ..graph import Graph
 from ..graph.knn import count_items, usable_neighbors
-from ..graph.metrics import takes_sparse
 from ..methods.lvm.coarsening import DEEPEST
 from ..methods.lvm.fit import COMPONENTS, STARTS, Settings, fit
 from ..methods.lvm.place import FittedItems, Surroundings, place
@@ -176,7 +175,7 @@ class LVM(GraphEmbedder):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self.metric)
+        tags.input_tags.sparse = self.metric in ("euclidean", "l2", "cosine")
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
 
@@ -197,6 +196,6 @@ class LVM(GraphEmbedder):
             max_iter=integer("max_iter", self.max_iter, 0),
             init=choice("init", self.init, STARTS, also="an array")
             if isinstance(self.init, str)
-            else array("init", self.init, (None, None)),
+            else positions("init", self.init, (None, None)),
             components=choice("components", self.components, COMPONENTS),
         )

@@ -121,7 +121,8 @@ class TSNE(ForceEmbedder):
 
     def _settings(self, n: int) -> Settings:
         objective = self._objective()
-        rate: Any = None if self.learning_rate == "auto" else positive("learning_rate", self.learning_rate)
+        rate: Any = self.learning_rate
+        rate = None if isinstance(rate, str) and rate == "auto" else positive("learning_rate", rate)
         early: Any = self.early_exaggeration
         plan = objective.plan(
             solver="auto" if rate is None else "gains",

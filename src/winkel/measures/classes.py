@@ -30,7 +30,12 @@ def class_codes(labels: ArrayLike, n: int) -> Codes:
         raise InvalidInputError(
             "labels must not be NaN; leave those rows out of the data, the map and labels."
         )
-    return np.unique(classes, return_inverse=True)[1].astype(np.int64)
+    try:
+        return np.unique(classes, return_inverse=True)[1].astype(np.int64)
+    except TypeError as error:
+        raise InvalidInputError(
+            f"labels must be numbers or text, all of one kind, so that they can be put in order ({error})."
+        ) from None
 
 
 def voting_accuracy(Y: FloatArray, codes: Codes, k: int, run: Run) -> Value:

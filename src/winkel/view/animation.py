@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import integer, number, positive
+from ..checks import integer, new_file, number, positive
 from ..embedding import Embedding
 from ..errors import InvalidInputError, InvalidParameterError, MissingDependencyError
 from ..maps import as_map
@@ -75,14 +75,13 @@ def animate(
     >>> path.name
     'digits.gif'
     """
-    target = Path(path)
+    target = new_file("path", path)
     fps, seconds = integer("fps", fps, 1), positive("seconds", seconds)
     hold, size = number("hold", hold, 0.0), positive("size", size)
     plt = require_matplotlib()
     writer = _writer(target.suffix.lower(), fps)
     names, maps = _maps(frames)
     figure, ax = plt.subplots(figsize=(size + (labels is not None), size), layout="constrained", dpi=_DPI)
-    target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.stem}.part{target.suffix}")
     try:
         groups = _draw(ax, maps[0], labels, values)

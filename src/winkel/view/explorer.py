@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..checks import integer
-from ..errors import InvalidParameterError
+from ..checks import integer, new_file
+from ..data.archive import atomic_file
 from .html.page import page
 from .html.parts import build_parts
 
@@ -103,16 +103,9 @@ def write_html(
 
 def save_page(path: str | os.PathLike[str], title: str | None, parts: Mapping[str, bytes]) -> Path:
     """Write the page to a temporary file beside `path`, then rename it, so that no half-written one is left."""
-    target = Path(path)
-    if target.is_dir():
-        raise InvalidParameterError(f"path must name a file, such as map.html; {str(target)!r} is a folder.")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f".{target.name}.part")
-    try:
-        part.write_text(page(title or "winkel", parts), encoding="utf-8", newline="\n")
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    target = new_file("path", path)
+    with atomic_file(target) as file:
+        file.write(page(title or "winkel", parts).encode("utf-8"))
     return target
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import integer
+from ..checks import integer, new_file
 from ..errors import InvalidInputError, missing_extra
 from ..maps import Map, as_map
 from ..measures.faithfulness import Faithfulness
@@ -157,8 +157,7 @@ def plot_maps(
 
 def save_figure(figure: Any, path: str | Path) -> None:
     """Write the picture to a temporary file, then rename it, so that no half-written one is left behind."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = new_file("path", path)
     part = path.with_name(f".{path.stem}.part{path.suffix or '.png'}")
     try:
         figure.savefig(part, dpi=150)

@@ -176,7 +176,8 @@ class _Guard:
             return 405, "Only GET is allowed."
         if _is_foreign(headers, self._hosts):
             return 403, "Pages of other origins are not served."
-        token = scope["path"].split("/")[1].encode("utf-8", "surrogatepass")
+        # A path need not begin with a slash: "GET *" is HTTP too.
+        token = scope["path"].removeprefix("/").partition("/")[0].encode("utf-8", "surrogatepass")
         if not secrets.compare_digest(token, self._token):
             return 403, "The address does not hold the right token."
         return None

@@ -65,7 +65,12 @@ def test_no_checkpoint_is_left(tmp_path, capsys, table):
 
 
 def test_model_and_picture(tmp_path, capsys, table):
-    model, picture = tmp_path / "new folder" / "m.winkel", tmp_path / "map.png"
+    model, picture = tmp_path / "m.winkel", tmp_path / "map.png"
+    missing = tmp_path / "new folder" / "m.winkel"
+    code, _, err = call(capsys, "embed", *named(table), "-o", tmp_path / "map.npz", "--model", missing, *FEW)
+    assert code != 0
+    assert "does not exist" in err
+    assert not missing.parent.exists()
     code, _, _ = call(
         capsys, "embed", *named(table), "-o", tmp_path / "map.npz", "--model", model, "--png", picture, *FEW
     )

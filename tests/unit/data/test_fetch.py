@@ -11,8 +11,7 @@ import pytest
 
 from winkel.data import datasets, fetch
 from winkel.data.fetch import Source
-from winkel.data.files import MissingFileError
-from winkel.errors import InvalidInputError, WinkelError
+from winkel.errors import InvalidInputError, MissingFileError, WinkelError
 
 from .test_parsers import idx
 

@@ -8,8 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from winkel.data import read
-from winkel.data.files import MissingFileError
-from winkel.errors import InvalidInputError, InvalidParameterError, MissingDependencyError
+from winkel.errors import InvalidInputError, InvalidParameterError, MissingDependencyError, MissingFileError
 
 X = np.array([[0.5, 1.0], [2.0, -3.25], [1e-3, 4.0]])
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...checks import array, choice, refuse
+from ...checks import choice, positions, refuse
 from ...data import Table
 from ...embedding import Embedding
 from ...errors import InvalidInputError
@@ -145,7 +145,7 @@ def _start(source: Source, objective: Objective, settings: Settings, run: Run) -
     """Positions to begin with, in the precision of the data."""
     shape = (source.n, settings.n_components)
     if not isinstance(settings.init, str):
-        return array("init", settings.init, shape, dtype=source.dtype)
+        return positions("init", settings.init, shape, dtype=source.dtype)
     how = choice("init", settings.init, INITS, also="an array")
     if how == "auto":
         how = objective.usual_start(source)

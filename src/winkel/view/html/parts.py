@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import __version__
+from ...checks import optional
+from ...checks import text as check_text
 from ...errors import InvalidInputError
 from ...typing import FloatArray
 from ..layers import PALETTE
@@ -41,6 +43,7 @@ def build_parts(
     title: str | None = None,
 ) -> dict[str, bytes]:
     """The compressed parts of a page by name; "main" is there always, and names the others."""
+    optional(check_text, "title", title)
     shown = check_maps(maps, frames)
     n = shown[0].n
     boxes = [_box(m.Y) for m in shown]

@@ -90,7 +90,7 @@ class PCA(Objective):
     ) -> Schedule:
         """The schedule with what was asked for; of a solver and its rates there is no choice."""
         why = 'with objective "pca", whose steps have the best length'
-        if solver != "auto":
+        if not (isinstance(solver, str) and solver == "auto"):
             refuse("solver", f'"auto" {why}', solver)
         for name, value in (
             ("learning_rate", learning_rate),
