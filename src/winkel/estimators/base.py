@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,9 +19,17 @@ from sklearn.utils.validation import check_is_fitted
 from .. import __version__
 from ..data import Table, as_table
 from ..data.archive import Archive, write_archive
+from ..data.profile import looks_like_distances
 from ..data.serialize import Packer, unpack
 from ..embedding import Embedding, from_arrays, to_arrays
-from ..errors import InvalidInputError, InvalidParameterError, MemoryLimitError, ModelFileError, WinkelError
+from ..errors import (
+    DataWarning,
+    InvalidInputError,
+    InvalidParameterError,
+    MemoryLimitError,
+    ModelFileError,
+    WinkelError,
+)
 from ..graph import Graph
 from ..graph.metrics import metric_name
 from ..measures.faithfulness import Faithfulness, measure
@@ -345,7 +354,16 @@ class ItemsEmbedder(Embedder):
         """The Table of rows, or the graph, distances or items that are to be used as they are."""
         if self._has_rows(X):
             metric_name(str(self.metric))
-            return self._read(X, allow_sparse=allow_sparse)
+            table = self._read(X, allow_sparse=allow_sparse)
+            if looks_like_distances(table.values):
+                warnings.warn(
+                    f"X is square and symmetric with an empty diagonal, as matrices of distances are, and its rows are compared "
+                    f'by metric={self.metric!r}. Say metric="precomputed" if these are distances, and pass '
+                    "winkel.Graph.from_adjacency(X) if they are weights of a graph.",
+                    DataWarning,
+                    stacklevel=3,
+                )
+            return table
         for name in ("feature_names_in_", "n_features_in_"):
             self.__dict__.pop(name, None)
         self._exponent = 0
