@@ -15,6 +15,9 @@ from ..run import Run
 from ..typing import FloatArray
 from .search import Indices, check_neighbor_count
 
+_ASYMMETRY = (
+    1e-5  # two directions of a pair may differ by so much, relatively: distances in single precision do
+)
 _SYMMETRY_TRIALS = 10  # pairs for which a function is called both ways round
 
 
@@ -40,7 +43,31 @@ def as_distances(D: Any) -> FloatArray:
         i, j = np.unravel_index(int(D.argmin()), D.shape)
         raise InvalidInputError(f"distances must not be negative; got {D[i, j]} at row {i}, column {j}.")
     _refuse_diagonal(np.diagonal(D))
+    _check_symmetry(D)
     return D
+
+
+def _check_symmetry(D: FloatArray) -> None:
+    found = _first_asymmetry(D)
+    if found is not None:
+        i, j = found
+        raise InvalidInputError(
+            f"the matrix of distances must be symmetric; it has {D[i, j]:g} at row {i}, column {j}, and {D[j, i]:g} the other "
+            "way round. Use (D + D.T) / 2 if that is what is meant."
+        )
+
+
+def _first_asymmetry(D: FloatArray) -> tuple[int, int] | None:
+    """The first pair whose two entries differ by more than rounding, or None; looked for in square tiles."""
+    n, tile = len(D), 1024
+    for i in range(0, n, tile):
+        for j in range(i, n, tile):
+            above, below = D[i : i + tile, j : j + tile], D[j : j + tile, i : i + tile].T
+            bad = np.abs(above - below) > _ASYMMETRY * np.maximum(above, below)
+            if bad.any():
+                row, column = np.argwhere(bad)[0]
+                return i + int(row), j + int(column)
+    return None
 
 
 def _from_sparse_distances(D: Any, k: int) -> tuple[Indices, FloatArray]:
@@ -55,6 +82,7 @@ def _from_sparse_distances(D: Any, k: int) -> tuple[Indices, FloatArray]:
         D.sum_duplicates()
     rows = np.repeat(np.arange(n), np.diff(D.indptr))
     _refuse_diagonal(D.diagonal())
+    _check_stored_symmetry(D)
     others = D.indices != rows
     rows, columns, values = rows[others], D.indices[others], D.data[others]
     nearest = np.lexsort(((columns - rows) % n, values, rows))
@@ -66,6 +94,21 @@ def _from_sparse_distances(D: Any, k: int) -> tuple[Indices, FloatArray]:
     distance = np.full((n, k), np.inf, dtype=np.float32 if D.dtype == np.float32 else np.float64)
     index[rows, place], distance[rows, place] = columns[nearest], values[nearest]
     return index, distance
+
+
+def _check_stored_symmetry(D: Any) -> None:
+    """Raise where both directions of a pair are stored and differ; one alone stands for both."""
+    back = sp.csr_matrix(D.T)
+    both = sp.csr_matrix(D.multiply(back != 0))
+    other = sp.csr_matrix(back.multiply(D != 0))
+    apart = abs(both - other).tocoo()
+    bad = np.flatnonzero(apart.data > _ASYMMETRY * max(float(D.data.max(initial=0)), 0.0))
+    if len(bad):
+        i, j = int(apart.row[bad[0]]), int(apart.col[bad[0]])
+        raise InvalidInputError(
+            f"the matrix of distances must be symmetric; it has {D[i, j]:g} at row {i}, column {j}, and {D[j, i]:g} the other "
+            "way round."
+        )
 
 
 def _refuse_diagonal(diagonal: FloatArray) -> None:

@@ -55,7 +55,7 @@ def test_sparse_matrix_of_known_distances():
 
 def test_full_sparse_matrix_equals_dense():
     D = np.random.default_rng(2).integers(1, 5, size=(30, 30)).astype(np.float64)
-    np.fill_diagonal(D, 0)
+    D = np.triu(D, 1) + np.triu(D, 1).T
     for form in (sp.csr_matrix, sp.csc_array, sp.coo_matrix):
         graph = knn(form(D), 7, metric="precomputed")
         np.testing.assert_array_equal(graph.knn_indices, nearest(D, 7)[0])

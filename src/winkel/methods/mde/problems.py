@@ -373,12 +373,7 @@ def _comparable(data: Any, metric: Metric, run: Run) -> FloatArray:
         return distances_by_function(data, metric, run.quiet())
     if metric != "precomputed":
         return as_matrix(data, allow_sparse=False)
-    D = as_distances(data.values if isinstance(data, Table) else data)
-    if not np.allclose(D, D.T, rtol=1e-4, atol=1e-6 * float(D.max())):
-        raise InvalidInputError(
-            "the matrix of distances must be symmetric, and it is not. Use (D + D.T) / 2 if that is what is meant."
-        )
-    return D
+    return as_distances(data.values if isinstance(data, Table) else data)
 
 
 def named_constraint(constraint: object, anchors: object = None) -> Constraint:
