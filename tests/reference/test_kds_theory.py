@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 from scipy.spatial import Delaunay
 from scipy.spatial.distance import cdist, pdist
 
@@ -17,6 +20,61 @@ from winkel.run import Run
 
 def rng(seed=0):
     return np.random.Generator(np.random.Philox(key=seed))
+
+
+def supports_of(row, atoms):
+    """All sets of at least one atom of whose convex combinations the row is one."""
+    for size in range(1, len(atoms) + 1):
+        for chosen in itertools.combinations(range(len(atoms)), size):
+            A = np.vstack([atoms[list(chosen)].T, np.ones(size)])
+            if nnls(A, np.append(row, 1.0))[1] < 1e-9:
+                yield set(chosen)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_theorem_1_codes_have_the_least_weighted_number_of_atoms(seed):
+    # ℓ_{W,0} is the mean of ‖c − a_j‖² over the atoms used, c the centre of the row's Delaunay cell; all supports are tried.
+    draw = rng(seed)
+    atoms = draw.uniform(size=(7, 2))
+    cells = Delaunay(atoms)
+    rows = draw.dirichlet(np.ones(7), size=6) @ atoms
+    codes = encode(rows, atoms, Coder(1e-7)).matrix
+    for i, where in enumerate(cells.find_simplex(rows)):
+        corners = atoms[cells.simplices[where]]
+        center = np.linalg.solve(
+            2 * (corners[1:] - corners[0]), np.sum(corners[1:] ** 2 - corners[0] ** 2, axis=1)
+        )
+        far = np.sum((atoms - center) ** 2, axis=1)
+        least = min(far[list(support)].mean() for support in supports_of(rows[i], atoms))
+        used = np.flatnonzero(codes[[i]].toarray().ravel() > 1e-4)
+        assert far[used].mean() == pytest.approx(least, rel=1e-9)
+        assert set(used.tolist()) <= set(cells.simplices[where].tolist())
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("locality", [1e-3, 0.5, 5.0])
+def test_theorem_5_far_atoms_are_not_used(seed, locality):
+    # Δ₁ is the squared distance to the furthest atom of the row's own cluster, Δ₂ to the nearest of the other.
+    draw = rng(seed)
+    own, other = draw.uniform(size=(12, 3)), draw.uniform(size=(12, 3)) + [3.0, 0.0, 0.0]
+    rows = draw.dirichlet(np.ones(12), size=40) @ own + 0.01 * draw.normal(size=(40, 3))
+    squares = cdist(rows, own).max(axis=1) ** 2, cdist(rows, other).min(axis=1) ** 2
+    assert (squares[1] > squares[0]).all()
+    codes = encode(rows, np.vstack([own, other]), Coder(locality)).matrix.toarray()
+    assert not codes[:, 12:].any()
+
+
+def test_theorem_5_needs_more_than_is_printed():
+    # The proof compares codes of one dictionary alone with codes of the other alone. A code of both can be better: the fourth
+    # atom, further from the row than the other three but inside of the sphere through them, is used.
+    own = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 0.2]])
+    other = np.array([[0.0, -1.1]])
+    row = np.array([[0.0, 0.05]])
+    assert cdist(row, other).min() > cdist(row, own).max()
+    code = encode(row, np.vstack([own, other]), Coder(1e-6)).matrix.toarray().ravel()
+    assert code[3] > 0.01
+    alone = encode(row, own, Coder(1e-6))
+    assert encode(row, np.vstack([own, other]), Coder(1e-6)).objective[0] < 0.9 * alone.objective[0]
 
 
 @pytest.mark.parametrize("d", [2, 3])

@@ -14,18 +14,20 @@ from ..checks import array, choice, integer, number
 from ..errors import InvalidInputError
 from ..methods.kds import Coder, decode, encode
 from ..methods.kds.dictionary import STARTS
-from ..methods.kds.fit import Clustering, Fit, Map, Settings, fit, fit_batches, place
+from ..methods.kds.fit import CONSTRAINTS, Clustering, Fit, Map, Settings, fit, fit_batches, place
 from ..methods.kds.training import TRAININGS, BatchSource, Training
 from ..typing import FloatArray
 from .base import Embedder
 from .registry import estimator
+
+_BATCHED_ATOMS = 100  # where nobody can say how many rows there will be
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CodedEmbedder(Embedder):
     """An estimator that codes rows by learned atoms; `_goal` says what it makes of the codes."""
 
-    n_atoms: int = 100
+    n_atoms: str | int = "auto"
     locality: float = 0.1
     coder: str = "projected_gradient"
     training: str = "alternating"
@@ -111,10 +113,20 @@ class CodedEmbedder(Embedder):
     def _coder(self) -> Coder:
         return Coder(self.locality, self.coder)
 
+    @property
+    def _auto(self) -> bool:
+        return isinstance(self.n_atoms, str) and self.n_atoms == "auto"
+
+    def _wanted_atoms(self) -> int:
+        """The number of atoms, unless the rows say it."""
+        if not self._auto:
+            return integer("n_atoms", self.n_atoms, 1, also='"auto"')
+        return _BATCHED_ATOMS if isinstance(self.init, str) else len(array("init", self.init, (None, None)))
+
     def _settings(self) -> Settings:
         """The parameters, checked."""
         training = Training(
-            n_atoms=integer("n_atoms", self.n_atoms, 1),
+            n_atoms=self._wanted_atoms(),
             coder=self._coder(),
             method=choice("training", self.training, TRAININGS),
             init=choice("init", self.init, STARTS, also="an array")
@@ -124,7 +136,7 @@ class CodedEmbedder(Embedder):
             max_iter=integer("max_iter", self.max_iter, 0),
             tol=number("tol", self.tol, 0.0),
         )
-        return Settings(training, self._goal())
+        return Settings(training, self._goal(), self._auto and isinstance(self.init, str))
 
 
 @estimator("kds", "K-Deep Simplex: learned atoms, rows as mixtures of a few near ones")
@@ -139,8 +151,10 @@ class KDS(CodedEmbedder):
     ----------
     n_components : int, default=2
         Dimension of the map.
-    n_atoms : int, default=100
-        How many atoms are learned; `winkel.methods.kds.error_by_atoms` shows what each number gives.
+    n_atoms : int or "auto", default="auto"
+        How many atoms are learned; `winkel.methods.kds.error_by_atoms` shows what each number gives. "auto" takes one for
+        20 rows, at least 10 or twice `n_components` and at most 500, for with fewer rows to an atom the graph of both falls apart; for
+        `fit_batches` 100, and with `init` an array as many as it holds.
     locality : float, default=0.1
         How much nearness of the atoms counts beside the error of the code; larger means fewer atoms a row. It has no
         unit: the same value suits the same data at any scale.
@@ -157,6 +171,9 @@ class KDS(CodedEmbedder):
         Walks over the data at most.
     tol : float, default=0.001
         Relative fall of the objective at which to stop.
+    constraint : {"edges", "identity"}, default="edges"
+        What the map's unit variance is taken over: the edges of the graph of rows and atoms, as in the normalized Laplacian,
+        or rows and atoms, each counted once, QQᵀ = I as in the paper (eq 5).
 
     Attributes
     ----------
@@ -182,6 +199,9 @@ class KDS(CodedEmbedder):
 
     n_components: int = 2
     _: KW_ONLY
+    constraint: str = "edges"
 
     def _goal(self) -> Map:
-        return Map(integer("n_components", self.n_components, 1))
+        return Map(
+            integer("n_components", self.n_components, 1), choice("constraint", self.constraint, CONSTRAINTS)
+        )

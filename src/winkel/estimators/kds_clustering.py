@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 
-from ..checks import integer, number, optional
-from ..methods.kds.code_graph import directions, nearest_centers
+from ..checks import choice, integer, number, optional
+from ..methods.kds.code_graph import GRAPHS, directions, nearest_centers
 from ..methods.kds.fit import Clustering
 from .kds import CodedEmbedder
 from .registry import estimator
@@ -28,8 +28,10 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    n_atoms : int, default=100
-        How many atoms are learned; `winkel.methods.kds.error_by_atoms` shows what each number gives.
+    n_atoms : int or "auto", default="auto"
+        How many atoms are learned; `winkel.methods.kds.error_by_atoms` shows what each number gives. "auto" takes one for
+        20 rows, at least 10 or twice `n_clusters` and at most 500, for with fewer rows to an atom the graph of both falls apart; for
+        `fit_batches` 100, and with `init` an array as many as it holds.
     locality : float, default=1.0
         How much nearness of the atoms counts beside the error of the code; larger means fewer atoms a row. Clusters need
         nearer atoms than a map does, hence ten times that of `KDS`.
@@ -46,11 +48,14 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
     tol : float, default=0.001
         Relative fall of the objective at which to stop.
     n_vectors : int or None, default=None
-        Number of spectral coordinates; None takes twice as many as clusters. Those after the first `n_clusters` count the less
-        the wider the gap in the spectrum; give n_vectors=n_clusters to leave them out.
-    ridge : float, default=0.001
+        Number of spectral coordinates; None takes twice as many as clusters (as many for graph="paper"). Those after the first
+        `n_clusters` count the less the wider the gap in the spectrum; give n_vectors=n_clusters to leave them out.
+    ridge : float or None, default=None
         How firmly a few rows that hang together by themselves are kept from being a cluster, as a part of the mean links
-        of an atom. Larger (0.01) for noisy rows, zero for clean ones with very narrow gaps.
+        of an atom; None is 0.001 (0 for graph="paper"). Larger (0.01) for noisy rows, zero for clean ones with very narrow gaps.
+    graph : {"links", "paper"}, default="links"
+        "links" normalises the graph of the atoms by their links to others; "paper" is the paper's clustering, by the normalized
+        Laplacian of the whole graph of rows and atoms, its first `n_clusters` eigenvectors and no ridge.
 
     Attributes
     ----------
@@ -83,7 +88,8 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
     _: KW_ONLY
     locality: float = 1.0
     n_vectors: int | None = None
-    ridge: float = 0.001
+    ridge: float | None = None
+    graph: str = "links"
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The cluster of each row, each row by itself; a fitted row gets its own."""
@@ -112,5 +118,6 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
         return Clustering(
             integer("n_clusters", self.n_clusters, 1),
             optional(integer, "n_vectors", self.n_vectors, 1),
-            number("ridge", self.ridge, 0.0),
+            optional(number, "ridge", self.ridge, 0.0),
+            choice("graph", self.graph, GRAPHS),
         )

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_digits, make_moons
+from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -32,7 +32,8 @@ def kds(**parameters):
 
 
 def clustering(**parameters):
-    return wk.KDSClustering(**{"n_clusters": 3, "n_atoms": 20, "max_iter": 6, "random_state": 0} | parameters)
+    given = {"n_clusters": 3, "n_atoms": 20, "locality": 0.1, "max_iter": 6, "random_state": 0}
+    return wk.KDSClustering(**given | parameters)
 
 
 def rng(seed=0):
@@ -229,6 +230,58 @@ def test_too_few_different_rows_are_told(X, found):
     with pytest.warns(DataWarning, match=f"n_clusters=3, but only {found} are told apart"):
         model = clustering().fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize(("n", "atoms"), [(7, 7), (60, 10), (400, 20), (20_000, 500)])
+def test_the_number_of_atoms_follows_that_of_the_rows(n, atoms):
+    model = wk.KDS(max_iter=0, random_state=0, n_jobs=1).fit(rng(1).normal(size=(n, 2)))
+    assert len(model.atoms_) == atoms
+
+
+def test_atoms_follow_clusters_and_given_atoms():
+    assert len(wk.KDSClustering(9, max_iter=1, random_state=0).fit(SOME).atoms_) == 18
+    assert len(wk.KDS(init=SOME[:13], max_iter=0).fit(SOME).atoms_) == 13
+
+
+@pytest.mark.parametrize("n", [100, 150, 300])
+def test_defaults_find_blobs_of_any_size(n):
+    X, y = make_blobs(n, centers=3, random_state=1)
+    labels = wk.KDSClustering(3, random_state=0, n_jobs=1).fit_predict(X)
+    assert clustering_accuracy(y, labels) > 0.95
+
+
+def test_a_graph_in_pieces_is_told():
+    X, _ = make_blobs(150, centers=3, random_state=1)
+    with pytest.warns(DataWarning, match="pieces.*Fewer atoms"):
+        wk.KDSClustering(3, n_atoms=100, random_state=0, n_jobs=1).fit(X)
+
+
+def test_the_paper_s_clustering_by_name():
+    X, moon = make_moons(600, noise=0.05, random_state=0)
+    ours, paper = (
+        wk.KDSClustering(2, n_atoms=20, graph=graph, random_state=0, n_jobs=1).fit(X)
+        for graph in ("links", "paper")
+    )
+    assert ours.embedding_.shape == (600, 4)
+    assert paper.embedding_.shape == (600, 2)
+    assert clustering_accuracy(moon, paper.labels_) > 0.9
+    np.testing.assert_array_equal(paper.predict(X), paper.labels_)
+    # The eigenvectors of the normalized Laplacian of the graph of all rows and atoms, computed as they stand there.
+    codes = paper.codes_.toarray()
+    W = np.block([[np.zeros((600, 600)), codes], [codes.T, np.zeros((20, 20))]])
+    root = np.sqrt(W.sum(axis=1))
+    vectors = np.linalg.eigh(W / np.outer(root, root))[1][:, ::-1][:, :2] / root[:, None]
+    both = np.column_stack([vectors[:600], paper.embedding_])
+    assert np.linalg.svd(both, compute_uv=False)[2] < 1e-8
+
+
+def test_a_map_with_orthonormal_coordinates():
+    model = wk.KDS(3, n_atoms=12, constraint="identity", random_state=0, n_jobs=1).fit(SOME)
+    Q = np.vstack([model.embedding_, model.atom_places_])
+    np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(Q.sum(axis=0), 0.0, atol=1e-9)
+    with pytest.raises(InvalidParameterError, match="constraint"):
+        wk.KDS(constraint="unit").fit(SOME)
 
 
 def test_few_rows_clip_the_atoms():

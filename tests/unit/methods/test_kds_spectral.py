@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 
-from winkel.methods.kds import Coder, code_spectrum, encode, spectral_clusters
+from winkel.methods.kds import Coder, code_spectrum, encode, orthonormal_spectrum, spectral_clusters
 from winkel.methods.kds.code_graph import LOOPS, importance
 
 
@@ -148,3 +148,27 @@ def test_many_rows_are_clustered_from_some_of_them():
     found = spectral_clusters(sp.csr_array(sp.block_diag(blocks)), 2, 0)
     assert len(set(found.labels[:6000])) == len(set(found.labels[6000:])) == 1
     assert found.labels[0] != found.labels[-1]
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_orthonormal_functions_are_the_smoothest(pieces):
+    draw = np.random.Generator(np.random.Philox(key=3))
+    parts = [draw.dirichlet(np.ones(5), size=30) for _ in range(pieces)]
+    codes = sp.csr_array(sp.block_diag([*parts, np.empty((0, 1))]))  # the last atom is used by nobody
+    found = orthonormal_spectrum(codes, 3)
+    Q = np.vstack([codes @ found.atoms, found.atoms])
+    np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(Q.sum(axis=0), 0.0, atol=1e-9)
+    assert not found.atoms[-1].any()
+    X = codes.toarray()
+    rough = np.sum(X[:, :, None] * (Q[:30 * pieces, None] - found.atoms[None]) ** 2)
+    assert rough == pytest.approx(found.values.sum(), abs=1e-9)
+    assert (found.values[: pieces - 1] < 1e-9).all()
+    m = 5 * pieces
+    for _ in range(20):  # no other map under the constraint is smoother
+        A = draw.normal(size=(m, 3))
+        A -= (1 + X[:, :m].sum(axis=0)) @ A / (m + len(X))
+        places = np.vstack([X[:, :m] @ A, A])
+        A = A @ np.linalg.inv(np.linalg.cholesky(places.T @ places)).T
+        places = X[:, :m] @ A
+        assert np.sum(X[:, :m, None] * (places[:, None] - A[None]) ** 2) >= found.values.sum()

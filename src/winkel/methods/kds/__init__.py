@@ -13,7 +13,7 @@ atom_errors.py  how many atoms are enough
 """
 
 from .atom_errors import AtomErrors, error_by_atoms
-from .code_graph import Clusters, Spectrum, code_spectrum, spectral_clusters
+from .code_graph import Clusters, Spectrum, code_spectrum, orthonormal_spectrum, spectral_clusters
 from .coding import Coder, Codes, decode, encode
 
 __all__ = [
@@ -26,5 +26,6 @@ __all__ = [
     "decode",
     "encode",
     "error_by_atoms",
+    "orthonormal_spectrum",
     "spectral_clusters",
 ]

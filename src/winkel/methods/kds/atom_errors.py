@@ -63,7 +63,7 @@ def error_by_atoms(
     X: Any,
     n_atoms: Sequence[int],
     *,
-    locality: float = 1.0,
+    locality: float = 0.1,
     training: str = "alternating",
     batch_size: int = 4096,
     max_iter: int = 50,
@@ -79,8 +79,8 @@ def error_by_atoms(
         Dense rows.
     n_atoms : sequence of int
         Numbers of atoms to try, each at most the number of rows.
-    locality : float, default=1.0
-        As in `winkel.KDSClustering`; give the one that will be used.
+    locality : float, default=0.1
+        As in `winkel.KDS`; for `winkel.KDSClustering` give its own, 1.0.
     training : {"alternating", "minibatch", "gradient"}, default="alternating"
         How atoms are found, as in `winkel.KDS`.
     batch_size : int, default=4096

@@ -9,17 +9,22 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...checks import choice
 from ...errors import DataWarning
 from ...run import Stream
 from ...typing import FloatArray
 
+GRAPHS = ("links", "paper")
 RESTARTS = 20
+RIDGE = 0.001
 LOOPS = 0.01  # not 0: an atom that nothing links to others can still be a cluster
 _SAMPLE = 10_000  # points that the restarts of k-means look at
+_ELSEWHERE = 0.1  # part of the rows that may be in small pieces without a word
 _LEAST = 1e-12  # an eigenvalue that is only rounding
 
 
@@ -110,6 +115,55 @@ def code_spectrum(
     return Spectrum(np.clip(1.0 - values, 0.0, None), atoms)
 
 
+def orthonormal_spectrum(codes: sp.csr_array, k: int) -> Spectrum:
+    """The k smoothest functions under the paper's constraint (eq 5): Q1 = 0 and QQᵀ = I over rows and atoms.
+
+    With Q_Y = Q_A X it is trace(Q_A L_A Q_Aᵀ) at Q_A (I + XXᵀ) Q_Aᵀ = I, so the atoms' places solve
+    L_A q = μ (I + XXᵀ) q. The constant function, μ = 0, is orthogonal to the others in that sense, which is Q1 = 0. Every
+    row and atom counts as one, where `code_spectrum` counts edges. Atoms that no row uses are in the origin.
+
+    Parameters
+    ----------
+    codes : csr_array of shape (n_samples, n_atoms)
+        Weights of the graph.
+    k : int
+        Number of functions.
+
+    Returns
+    -------
+    Spectrum
+        Eigenvalues, and positions of the atoms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import winkel as wk
+    >>> from winkel.methods.kds import Coder, encode, orthonormal_spectrum
+    >>> X = wk.datasets.load_digits().X
+    >>> codes = encode(X[:200], X[200:230], Coder(0.1)).matrix
+    >>> atoms = orthonormal_spectrum(codes, 2).atoms
+    >>> Q = np.vstack([codes @ atoms, atoms])
+    >>> bool(np.allclose(Q.T @ Q, np.eye(2)))
+    True
+    """
+    usage = np.asarray(codes.sum(axis=0), dtype=np.float64)
+    used = np.flatnonzero(usage > 0)
+    joint = (codes.T @ codes).tocsr()[used][:, used].toarray()
+    wanted = max(0, min(k, len(used) - 1))
+    with threadpool_limits(1, user_api="blas"):
+        # In the basis of what is orthogonal to the constant function, so that a graph in pieces, with which μ = 0 has more
+        # functions, gives no mixture with it.
+        rest = scipy.linalg.null_space((1.0 + usage[used])[None, :])
+        smooth = rest.T @ (np.diag(usage[used]) - joint) @ rest
+        values, inner = scipy.linalg.eigh(smooth, rest.T @ rest + rest.T @ joint @ rest)
+        vectors, values = (rest @ inner)[:, :wanted], values[:wanted]
+    largest = np.abs(vectors).argmax(axis=0)
+    vectors = vectors * np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    atoms = np.zeros((codes.shape[1], k))
+    atoms[used, : vectors.shape[1]] = vectors
+    return Spectrum(np.clip(values, 0.0, None), atoms)
+
+
 @dataclass(frozen=True, eq=False)
 class Clusters:
     """Clusters of the rows of a code graph.
@@ -148,7 +202,8 @@ def spectral_clusters(
     seed: int = 0,
     *,
     n_vectors: int | None = None,
-    ridge: float = 0.001,
+    ridge: float | None = None,
+    graph: str = "links",
 ) -> Clusters:
     """The clusters of the rows: k-means on the directions of their spectral coordinates.
 
@@ -161,9 +216,12 @@ def spectral_clusters(
     seed : int, default=0
         Seed of the starts of k-means.
     n_vectors : int or None, default=None
-        Number of spectral coordinates; None takes twice as many as clusters.
-    ridge : float, default=0.001
-        Of the mean norm of an atom, as in `code_spectrum`.
+        Number of spectral coordinates; None takes twice as many as clusters for graph="links", as many for "paper".
+    ridge : float or None, default=None
+        Of the mean norm of an atom, as in `code_spectrum`; None is 0.001 for graph="links" and 0 for "paper".
+    graph : {"links", "paper"}, default="links"
+        Which Laplacian is normalised: that of the atoms by their links to others, or as in the paper (section 6) that of the
+        whole graph of rows and atoms.
 
     Returns
     -------
@@ -180,7 +238,7 @@ def spectral_clusters(
     >>> np.bincount(spectral_clusters(codes, 2).labels).sum()
     np.int64(400)
     """
-    spectrum = cluster_spectrum(codes, n_clusters, n_vectors, ridge)
+    spectrum = cluster_spectrum(codes, n_clusters, n_vectors, ridge, choice("graph", graph, GRAPHS))
     points = directions(codes @ spectrum.atoms)
     centers = _means(points, n_clusters, seed)
     labels = nearest_centers(points, centers)
@@ -194,11 +252,34 @@ def spectral_clusters(
     return Clusters(labels, spectrum, centers)
 
 
-def cluster_spectrum(codes: sp.csr_array, n_clusters: int, n_vectors: int | None, ridge: float) -> Spectrum:
+def cluster_spectrum(
+    codes: sp.csr_array, n_clusters: int, n_vectors: int | None, ridge: float | None, graph: str
+) -> Spectrum:
     """The Spectrum in whose coordinates clusters are looked for, each as large as it is important."""
-    found = code_spectrum(codes, n_vectors or 2 * n_clusters, constant=True, ridge=ridge, loops=LOOPS)
+    ours = graph == "links"
+    wanted = n_vectors or (2 * n_clusters if ours else n_clusters)
+    added = (RIDGE if ours else 0.0) if ridge is None else ridge
+    found = code_spectrum(codes, wanted, constant=True, ridge=added, loops=LOOPS if ours else 1.0)
+    if not ours:
+        return found
     weights = importance(found.values, n_clusters, found.atoms.shape[1])
     return replace(found, atoms=found.atoms * weights)
+
+
+def warn_if_in_pieces(codes: sp.csr_array, n_clusters: int) -> None:
+    """A DataWarning where the graph of rows and atoms falls into more pieces than clusters, so that pieces are what is found."""
+    atoms = (codes.T @ codes).tocsr()
+    count, piece = sp.csgraph.connected_components(atoms, directed=False)
+    rows = np.sort(np.bincount(piece, np.asarray(codes.sum(axis=0)), minlength=count))[::-1]
+    elsewhere = float(rows[n_clusters:].sum()) / codes.shape[0]
+    if elsewhere > _ELSEWHERE:
+        warnings.warn(
+            f"The graph of rows and atoms is in {int((rows > 0).sum())} pieces, with {elsewhere:.0%} of the rows outside of the "
+            f"{n_clusters} largest: these clusters say little. Fewer atoms (n_atoms, about one for 20 rows) or less locality "
+            "join more rows.",
+            DataWarning,
+            stacklevel=2,
+        )
 
 
 def importance(values: NDArray[np.float64], k: int, n_vectors: int) -> NDArray[np.float64]:

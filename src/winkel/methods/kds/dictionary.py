@@ -18,6 +18,8 @@ from .coding import weighted_sums
 STARTS = ("kmeans++", "random")
 _ROWS_PER_ATOM = 8  # k-means++ looks at so many rows for each atom, and at _LEAST_ROWS at least
 _LEAST_ROWS = 4096
+_SHARE = 20  # rows for each atom, enough to join it with each of its neighbours; with fewer, clusters depend on the seed
+_FEWEST, _MOST = 10, 500  # atoms that are suggested
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,11 @@ def dictionary_gradient(sums: Sums, atoms: FloatArray, locality: float) -> NDArr
     with threadpool_limits(1, user_api="blas"):
         curved = sums.products @ atoms + 2 * locality * sums.usage[:, None] * atoms
     return np.asarray(curved - (1 + 2 * locality) * sums.rows)
+
+
+def suggested_atoms(n: int) -> int:
+    """How many atoms n rows carry: with few rows to an atom, few rows join it to others, and the graph falls apart."""
+    return min(n, max(_FEWEST, min(_MOST, n // _SHARE)))
 
 
 def start_atoms(rows: FloatArray, m: int, init: str | FloatArray, run: Run) -> NDArray[np.float64]:

@@ -15,10 +15,19 @@ from ...embedding import Embedding
 from ...errors import DataWarning, InvalidInputError
 from ...run import Run
 from ...typing import FloatArray
-from .code_graph import Clusters, cluster_spectrum, code_spectrum, spectral_clusters
+from .code_graph import (
+    Clusters,
+    cluster_spectrum,
+    code_spectrum,
+    orthonormal_spectrum,
+    spectral_clusters,
+    warn_if_in_pieces,
+)
 from .coding import Codes, encode
+from .dictionary import suggested_atoms
 from .training import BatchSource, StreamBatches, Trained, Training, encode_batches, first_rows, train
 
+CONSTRAINTS = ("edges", "identity")
 _ATOMS_A_ROW = 16  # in the forecast of memory; most rows use fewer
 
 
@@ -27,6 +36,12 @@ class Map:
     """The wish for a map of so many dimensions."""
 
     n_components: int
+    constraint: str
+
+    @property
+    def least_atoms(self) -> int:
+        """Fewer atoms than this have no map of so many dimensions to speak of."""
+        return 2 * self.n_components
 
     def read(self, codes: sp.csr_array, run: Run) -> dict[str, NDArray[Any]]:
         """The atoms' places."""
@@ -34,6 +49,8 @@ class Map:
 
     def atom_places(self, codes: sp.csr_array) -> NDArray[np.float64]:
         """The atoms' places alone."""
+        if self.constraint == "identity":
+            return orthonormal_spectrum(codes, self.n_components).atoms
         return code_spectrum(codes, self.n_components).atoms
 
 
@@ -43,7 +60,13 @@ class Clustering:
 
     n_clusters: int
     n_vectors: int | None
-    ridge: float
+    ridge: float | None
+    graph: str
+
+    @property
+    def least_atoms(self) -> int:
+        """Fewer atoms than this leave most clusters with one."""
+        return 2 * self.n_clusters
 
     def read(self, codes: sp.csr_array, run: Run) -> dict[str, NDArray[Any]]:
         """The atoms' places, the clusters of rows and atoms, and the centres."""
@@ -53,8 +76,9 @@ class Clustering:
                 f"X has {n} rows, too few for n_clusters={self.n_clusters}; give more rows or ask for fewer clusters."
             )
         found: Clusters = spectral_clusters(
-            codes, self.n_clusters, run.seed, n_vectors=self.n_vectors, ridge=self.ridge
+            codes, self.n_clusters, run.seed, n_vectors=self.n_vectors, ridge=self.ridge, graph=self.graph
         )
+        warn_if_in_pieces(codes, self.n_clusters)
         return {
             "atom_places": found.spectrum.atoms,
             "labels": found.labels,
@@ -64,15 +88,16 @@ class Clustering:
 
     def atom_places(self, codes: sp.csr_array) -> NDArray[np.float64]:
         """The atoms' places alone."""
-        return cluster_spectrum(codes, self.n_clusters, self.n_vectors, self.ridge).atoms
+        return cluster_spectrum(codes, self.n_clusters, self.n_vectors, self.ridge, self.graph).atoms
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """How atoms are found, and what is made of the codes."""
+    """How atoms are found, and what is made of the codes; whether the number of rows, where it is known, says how many atoms."""
 
     training: Training
     goal: Map | Clustering
+    atoms_follow_rows: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +111,7 @@ class Fit:
 def fit(table: Table, settings: Settings, run: Run) -> Fit:
     """Atoms, codes and what follows from them, of the rows of a table."""
     rows: FloatArray = table.values
-    settings = _usable(settings, len(rows))
+    settings = _usable(_following(settings, len(rows)), len(rows))
     _check_memory(table.shape, settings.training.n_atoms, run)
     trained = train(rows, settings.training, run, _drawing(settings))
     return _finish(
@@ -129,6 +154,14 @@ def _finish(trained: Trained, codes: Codes, settings: Settings, run: Run, dtype:
         frames=None if trained.frames is None else trained.frames.turned_to(Y),
     )
     return Fit(embedding, codes.matrix)
+
+
+def _following(settings: Settings, n: int) -> Settings:
+    """The settings with as many atoms as suit n rows, if that was left open."""
+    if not settings.atoms_follow_rows:
+        return settings
+    m = min(n, max(suggested_atoms(n), settings.goal.least_atoms))
+    return replace(settings, training=replace(settings.training, n_atoms=m))
 
 
 def _usable(settings: Settings, n: int) -> Settings:
