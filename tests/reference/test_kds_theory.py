@@ -56,7 +56,7 @@ def test_theorem_1_codes_have_the_least_weighted_number_of_atoms(seed):
 def test_theorem_5_far_atoms_are_not_used(seed, locality):
     # Δ₁ is the squared distance to the furthest atom of the row's own cluster, Δ₂ to the nearest of the other.
     draw = rng(seed)
-    own, other = draw.uniform(size=(12, 3)), draw.uniform(size=(12, 3)) + [3.0, 0.0, 0.0]
+    own, other = draw.uniform(size=(12, 3)), draw.uniform(size=(12, 3)) + np.array([3.0, 0.0, 0.0])
     rows = draw.dirichlet(np.ones(12), size=40) @ own + 0.01 * draw.normal(size=(40, 3))
     squares = cdist(rows, own).max(axis=1) ** 2, cdist(rows, other).min(axis=1) ** 2
     assert (squares[1] > squares[0]).all()

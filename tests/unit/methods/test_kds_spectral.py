@@ -161,7 +161,7 @@ def test_orthonormal_functions_are_the_smoothest(pieces):
     np.testing.assert_allclose(Q.sum(axis=0), 0.0, atol=1e-9)
     assert not found.atoms[-1].any()
     X = codes.toarray()
-    rough = np.sum(X[:, :, None] * (Q[:30 * pieces, None] - found.atoms[None]) ** 2)
+    rough = np.sum(X[:, :, None] * (Q[: 30 * pieces, None] - found.atoms[None]) ** 2)
     assert rough == pytest.approx(found.values.sum(), abs=1e-9)
     assert (found.values[: pieces - 1] < 1e-9).all()
     m = 5 * pieces
