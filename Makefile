@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find cpp src -type f \( -name '*.?pp' -o -name '*.py' -o -name '*.pyi' -o -name 'explorer.*' \)) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint core stubs web format sanitize bench clean
+.PHONY: demo test lint core stubs web format sanitize bench docs dist dist-test release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/winkel demo
@@ -80,6 +80,28 @@ format:
 BENCH ?= neighbors --quick
 bench: $(VENV)/.demo
 	$(BIN)/python benchmarks/run.py $(BENCH)
+
+# The documentation site in build/site; a warning or a broken link is an error.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "open build/site/index.html"
+
+# Source distribution and wheel in dist/; then the wheel in an environment of its own, without a compiler, with its tests.
+dist: $(VENV)/.dist
+	rm -rf dist
+	$(BIN)/python -m build --quiet --outdir dist .
+	$(BIN)/python tools/check_dist.py dist
+
+dist-test: dist
+	rm -rf build/dist-env
+	$(PYTHON) -m venv build/dist-env
+	build/dist-env/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	build/dist-env/bin/python -m pip install --quiet dist/*.whl
+	cd build && CC=false CXX=false dist-env/bin/python ../tools/dist_smoke.py
+
+# Everything that a release needs but the upload.
+release: test docs dist-test
+	$(BIN)/python tools/check_dist.py dist --release
 
 clean:
 	rm -rf build $(VENV)

@@ -132,7 +132,8 @@ def explore(
 
     Parameters
     ----------
-    {those of write_html}
+    maps, labels, … : as in `write_html`
+        What the page shows.
     height : int, default=640
         Height of the widget in pixels.
 
@@ -179,7 +180,9 @@ def _page_parameters() -> str:
     return text[text.index("maps :") : text.index("\n\nReturns")]
 
 
-explore.__doc__ = (inspect.getdoc(explore) or "").replace("{those of write_html}", _page_parameters())
+explore.__doc__ = (inspect.getdoc(explore) or "").replace(
+    "maps, labels, … : as in `write_html`\n    What the page shows.", _page_parameters()
+)
 
 
 def _in_notebook() -> bool:

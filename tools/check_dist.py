@@ -1,0 +1,67 @@
+"""Look at what `make dist` made: size, contents, licence, version. An error names what is wrong.
+
+python tools/check_dist.py dist [--release]
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+LARGEST = 3_000_000  # bytes of a wheel
+ROOT = Path(__file__).parents[1]
+
+
+def check(folder: Path, release: bool) -> list[str]:
+    """What is wrong with the distributions in a folder."""
+    version = re.search(r'__version__ = "(.*)"', (ROOT / "src/winkel/__init__.py").read_text())[1]
+    wheels, sources = list(folder.glob("*.whl")), list(folder.glob("*.tar.gz"))
+    if len(wheels) != 1 or len(sources) != 1:
+        return [
+            f"{folder} must hold one wheel and one source distribution; it holds {len(wheels)} and {len(sources)}."
+        ]
+    wrong = []
+    wheel = wheels[0]
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    with tarfile.open(sources[0]) as archive:
+        kept = [name.partition("/")[2] for name in archive.getnames()]
+    if wheel.stat().st_size > LARGEST:
+        wrong.append(
+            f"{wheel.name} has {wheel.stat().st_size / 1e6:.2f} MB; at most {LARGEST / 1e6:.0f} are allowed."
+        )
+    if version not in wheel.name or version not in sources[0].name:
+        wrong.append(
+            f"{wheel.name} and {sources[0].name} must bear the version {version} of winkel/__init__.py."
+        )
+    needed = ("winkel/py.typed", "winkel/_core.pyi", "winkel/__init__.pyi")
+    wrong += [f"{name} is not in {wheel.name}." for name in needed if name not in names]
+    if not any(re.match(r"winkel/_core.*\.(so|pyd)$", name) for name in names):
+        wrong.append(f"{wheel.name} has no compiled core.")
+    if not any(name.endswith("LICENSE") for name in names):
+        wrong.append(f"{wheel.name} has no licence.")
+    wrong += [
+        f"{name} does not belong in a wheel."
+        for name in names
+        if name.startswith(("tests/", "docs/", "cpp/"))
+    ]
+    wrong += [
+        f"{name} is not in {sources[0].name}."
+        for name in ("LICENSE", "CMakeLists.txt", "pyproject.toml")
+        if name not in kept
+    ]
+    if release and f"## {version} (unreleased)" in (ROOT / "CHANGELOG.md").read_text():
+        wrong.append(f"CHANGELOG.md still calls {version} unreleased: write the date.")
+    print(
+        f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB, {len(names)} files; {sources[0].name}: {sources[0].stat().st_size / 1e6:.2f} MB"
+    )
+    return wrong
+
+
+if __name__ == "__main__":
+    found = check(Path(sys.argv[1]), "--release" in sys.argv)
+    print("\n".join(found))
+    sys.exit(bool(found))

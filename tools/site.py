@@ -1,0 +1,198 @@
+"""Hooks of the documentation site (mkdocs.yml): pages made from sources, the gallery, and pictures of maps that lie.
+
+The reference lists every public name by what `winkel.__all__` says. Pages that live elsewhere in the repository (design,
+changelog, benchmarks, …) are taken in as they are, with their links made to fit. Pictures are made once and kept in
+build/pictures under a digest of the script and of the package, so that a second build is quick.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "build" / "pictures"
+# Page of the site: the file of the repository that it shows.
+TAKEN_IN = {
+    "design.md": "ARCHITECTURE.md",
+    "changelog.md": "CHANGELOG.md",
+    "benchmarks.md": "benchmarks/README.md",
+    "security.md": "SECURITY.md",
+}
+# Public modules whose names the reference lists under them.
+MODULES = (
+    "data",
+    "datasets",
+    "graph",
+    "objectives",
+    "penalties",
+    "losses",
+    "quadratic",
+    "scverse",
+    "scale",
+    "errors",
+)
+SECTIONS = (
+    ("Estimators", "estimators"),
+    ("Can I trust this map?", "measures"),
+    ("Pictures and pages", "view"),
+    ("Problems and their parts", "problem"),
+    ("Other names", ""),
+)
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are made here."""
+    made = {"reference.md": reference()} | {
+        page: _linked((ROOT / source).read_text(encoding="utf-8"), Path(source).parent)
+        for page, source in TAKEN_IN.items()
+        if (ROOT / source).is_file()
+    }
+    gallery, pictures = _gallery()
+    made["gallery.md"] = gallery
+    for page, text in made.items():
+        files.append(File.generated(config, page, content=text))
+    for picture in pictures:
+        files.append(File.generated(config, f"gallery/{picture.name}", abs_src_path=str(picture)))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> str:
+    """Links to sources outside docs/ become their names; marks for pictures become pictures."""
+    if page.file.src_uri.endswith("reading.md"):
+        for name, (path, caption) in _lying_maps().items():
+            files.append(File.generated(config, f"gallery/{path.name}", abs_src_path=str(path)))
+            markdown = markdown.replace(
+                f"<!-- picture: {name} -->", f"![{name}](gallery/{path.name})\n\n*{caption}*"
+            )
+    return re.sub(
+        r"\[([^]]*)\]\((?:\.\./)+((?:examples|benchmarks|src|cpp|tests|tools)/[^)]*)\)", _as_code, markdown
+    )
+
+
+def _as_code(match: re.Match[str]) -> str:
+    """A link to a file that is not part of the site, as the file's name."""
+    return match[1] if match[1].strip("`") == match[2] else f"{match[1]} (`{match[2]}`)"
+
+
+def _linked(text: str, folder: Path) -> str:
+    """Markdown of a file elsewhere in the repository, with its links as seen from docs/."""
+
+    def mend(match: re.Match[str]) -> str:
+        text, target = match[1], match[2]
+        if re.match(r"[a-z]+:|#", target):
+            return match[0]
+        path = os.path.normpath(folder / target)
+        page = next((page for page, source in TAKEN_IN.items() if source == path), None)
+        if page is not None:
+            return f"[{text}]({page})"
+        if path.startswith("docs/"):
+            return f"[{text}]({path.removeprefix('docs/')})"
+        return text if text.strip("`") == path else f"{text} (`{path}`)"
+
+    return re.sub(r"(?<!!)\[([^]]*)\]\(([^)\s]+)\)", mend, text)
+
+
+def reference() -> str:
+    """The page of all public names, by the part of the package that they come from."""
+    import winkel as wk
+
+    names = [name for name in wk.__all__ if name != "__version__"]
+    modules = [name for name in names if isinstance(getattr(wk, name), types.ModuleType)]
+    lines = ["# Reference", "", "Every public name, as its docstring says it.", ""]
+    left = [name for name in names if name not in modules]
+    for title, part in SECTIONS:
+        here = sorted(name for name in left if _module(getattr(wk, name)).startswith(f"winkel.{part}"))
+        left = [name for name in left if name not in here]
+        lines += [f"## {title}", ""]
+        for name in here:
+            lines += [f"::: {_module(getattr(wk, name))}.{name}", ""]
+    for name in (name for name in MODULES if name in modules):
+        lines += [f"## `wk.{name}`", ""]
+        for inner in sorted(getattr(getattr(wk, name), "__all__", ())):
+            value = getattr(getattr(wk, name), inner)
+            if inspect.isclass(value) or inspect.isfunction(value):
+                lines += [f"::: {_module(value)}.{inner}", ""]
+    return "\n".join(lines)
+
+
+def _module(item: Any) -> str:
+    return str(getattr(item, "__module__", ""))
+
+
+def _digest(*parts: Path) -> str:
+    """What the picture depends on: its script, and the sources of the package."""
+    digest = hashlib.blake2b(digest_size=8)
+    for path in (*parts, *sorted((ROOT / "src").rglob("*.py"))):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _gallery() -> tuple[str, list[Path]]:
+    """The page of examples with their pictures, and the pictures; scripts whose data is not there are named."""
+    lines = ["# Gallery", "", "Made by the scripts in `examples/` when this site was built.", ""]
+    pictures: list[Path] = []
+    for script in sorted((ROOT / "examples").glob("*.py")):
+        first = (
+            inspect.cleandoc(re.match(r'"""(.*?)"""', script.read_text(encoding="utf-8"), re.S)[1])
+        ).splitlines()[0]
+        made, trouble = _run_example(script)
+        lines += [f"## {script.stem}", "", f"{first} (`examples/{script.name}`)", ""]
+        lines += [f"![{path.stem}](gallery/{path.name})" for path in made] or [
+            f"*No picture here: {trouble}*"
+        ]
+        lines.append("")
+        pictures += made
+    return "\n".join(lines), pictures
+
+
+def _run_example(script: Path) -> tuple[list[Path], str]:
+    folder = PICTURES / f"{script.stem}-{_digest(script)}"
+    if not folder.is_dir():
+        folder.mkdir(parents=True)
+        environment = os.environ | {"MPLBACKEND": "agg"}
+        done = subprocess.run(
+            [sys.executable, str(script), str(folder)],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        (folder / "status").write_text(
+            done.stderr.strip().splitlines()[-1] if done.returncode else "it draws none."
+        )
+    made = sorted(path for path in folder.rglob("*.png") if path.stat().st_size < 2_000_000)
+    return [_named(path, script.stem) for path in made[:4]], (folder / "status").read_text()
+
+
+def _named(path: Path, stem: str) -> Path:
+    """The picture under a name that no other script uses."""
+    if path.name.startswith(stem):
+        return path
+    target = path.with_name(f"{stem}-{path.name}")
+    path.replace(target)
+    return target
+
+
+def _lying_maps() -> dict[str, tuple[Path, str]]:
+    """Pictures and captions of tools/lying_maps.py."""
+    script = ROOT / "tools" / "lying_maps.py"
+    folder = PICTURES / f"lying-{_digest(script)}"
+    if not folder.is_dir():
+        subprocess.run(
+            [sys.executable, str(script), str(folder)], check=True, env=os.environ | {"MPLBACKEND": "agg"}
+        )
+    return {
+        path.stem: (path, path.with_suffix(".txt").read_text().strip())
+        for path in sorted(folder.glob("*.png"))
+    }
