@@ -64,5 +64,6 @@ void bind_simplex(nb::module_& m);
 void bind_sparse_query(nb::module_& m);
 void bind_spline_grid(nb::module_& m);
 void bind_tabulated(nb::module_& m);
+void bind_volume_grid(nb::module_& m);
 
 }  // namespace winkel

@@ -36,4 +36,5 @@ NB_MODULE(_core, m) {
   winkel::bind_simplex(m);
   winkel::bind_sparse_query(m);
   winkel::bind_spline_grid(m);
+  winkel::bind_volume_grid(m);
 }

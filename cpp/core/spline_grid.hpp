@@ -117,31 +117,53 @@ WINKEL_CLONES void read_points(const SplineGrid& grid, const Quintic<T>& quintic
   }
 }
 
+// Points dealt to bands, in the order of their index: those of band b begin at order[start[b]].
+struct Bands {
+  std::vector<int32_t> order;
+  std::vector<int64_t> start;
+};
+
+// `size` is the number of nodes in a band along the first side, of `count` nodes.
+template <class T>
+Bands deal(double origin, double per_length, int64_t count, int64_t size, const T* Y, int64_t n, int64_t m,
+           int threads) {
+  Bands dealt{std::vector<int32_t>(static_cast<size_t>(n)),
+              std::vector<int64_t>(static_cast<size_t>((count + size - 1) / size + 1), 0)};
+  std::vector<int32_t> band(static_cast<size_t>(n));
+  parallel_blocks(n, 4096, threads, [&](int64_t lo, int64_t hi) {
+    for (int64_t i = lo; i < hi; ++i) {
+      const double place = (static_cast<double>(Y[m * i]) - origin) * per_length;
+      band[static_cast<size_t>(i)] = static_cast<int32_t>((static_cast<int64_t>(place) - 2) / size);
+    }
+  });
+  for (int32_t b : band) ++dealt.start[static_cast<size_t>(b) + 1];
+  for (size_t b = 1; b < dealt.start.size(); ++b) dealt.start[b] += dealt.start[b - 1];
+  std::vector<int64_t> next(dealt.start.begin(), dealt.start.end() - 1);
+  for (int64_t i = 0; i < n; ++i)
+    dealt.order[static_cast<size_t>(next[static_cast<size_t>(band[static_cast<size_t>(i)])]++)] =
+        static_cast<int32_t>(i);
+  return dealt;
+}
+
+// Calls add(points, count) for every band, first for every second one.
+template <class Add>
+void each_band(const Bands& dealt, int threads, const Add& add) {
+  const int64_t bands = static_cast<int64_t>(dealt.start.size()) - 1;
+  for (int64_t turn = 0; turn < 2; ++turn)
+    parallel_blocks((bands + 1 - turn) / 2, 1, threads, [&](int64_t half, int64_t) {
+      const size_t b = static_cast<size_t>(2 * half + turn);
+      add(dealt.order.data() + dealt.start[b], dealt.start[b + 1] - dealt.start[b]);
+    });
+}
+
 // Adds the charges (1 when null) of all points to `held` (rows x cols).
 template <class T>
 void spread(const SplineGrid& grid, const T* Y, const T* charges, int64_t n, int threads, T* held) {
   const Quintic<T> quintic;
-  const int64_t bands = (grid.rows + kBand - 1) / kBand;
-  std::vector<int32_t> band(static_cast<size_t>(n)), order(static_cast<size_t>(n));
-  parallel_blocks(n, 4096, threads, [&](int64_t lo, int64_t hi) {
-    for (int64_t i = lo; i < hi; ++i) {
-      const double place = (static_cast<double>(Y[2 * i]) - grid.origin[0]) * grid.per_length;
-      band[static_cast<size_t>(i)] = static_cast<int32_t>((static_cast<int64_t>(place) - 2) / kBand);
-    }
+  const Bands dealt = deal(grid.origin[0], grid.per_length, grid.rows, kBand, Y, n, 2, threads);
+  each_band(dealt, threads, [&](const int32_t* points, int64_t count) {
+    kernel<spread_points<T>>()(grid, quintic, Y, charges, points, count, held);
   });
-  std::vector<int64_t> start(static_cast<size_t>(bands + 1), 0);
-  for (int32_t b : band) ++start[static_cast<size_t>(b) + 1];
-  for (size_t b = 1; b < start.size(); ++b) start[b] += start[b - 1];
-  std::vector<int64_t> next(start.begin(), start.end() - 1);
-  for (int64_t i = 0; i < n; ++i)
-    order[static_cast<size_t>(next[static_cast<size_t>(band[static_cast<size_t>(i)])]++)] =
-        static_cast<int32_t>(i);
-  for (int64_t turn = 0; turn < 2; ++turn)
-    parallel_blocks((bands + 1 - turn) / 2, 1, threads, [&](int64_t half, int64_t) {
-      const size_t b = static_cast<size_t>(2 * half + turn);
-      kernel<spread_points<T>>()(grid, quintic, Y, charges, order.data() + start[b], start[b + 1] - start[b],
-                                 held);
-    });
 }
 
 // The value and gradient of the held potential at all points.

@@ -1711,3 +1711,95 @@ def grid_double(
     threads: int,
 ) -> None:
     """Adds the potential of the grid of twice the spacing to that of `fine`."""
+
+@overload
+def volume_spread(
+    Y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None,
+    origin: Sequence[float],
+    spacing: float,
+    nodes: Sequence[int],
+    threads: int,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C")]: ...
+@overload
+def volume_spread(
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    charges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None,
+    origin: Sequence[float],
+    spacing: float,
+    nodes: Sequence[int],
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C")]:
+    """Charges of points in space spread on a grid by quintic B-splines."""
+
+@overload
+def volume_read(
+    Y: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    held: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+    ],
+    origin: Sequence[float],
+    spacing: float,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
+]: ...
+@overload
+def volume_read(
+    Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    held: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+    ],
+    origin: Sequence[float],
+    spacing: float,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
+]:
+    """
+    Value and gradient at points in space of the quintic spline with coefficients `held`.
+    """
+
+@overload
+def volume_halve(
+    fine: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+    ],
+    axis: int,
+    threads: int,
+) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C")]: ...
+@overload
+def volume_halve(
+    fine: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+    ],
+    axis: int,
+    threads: int,
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C")]:
+    """Charges as a grid of twice the spacing along an axis holds them."""
+
+@overload
+def volume_double(
+    coarse: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+    ],
+    fine: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
+    axis: int,
+    threads: int,
+) -> None: ...
+@overload
+def volume_double(
+    coarse: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
+    ],
+    fine: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    axis: int,
+    threads: int,
+) -> None:
+    """
+    Adds the potential of the grid of twice the spacing along an axis to that of `fine`.
+    """

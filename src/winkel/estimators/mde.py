@@ -56,8 +56,8 @@ class MDE(GraphEmbedder):
         The penalty of similar pairs: a name, one of `winkel.penalties`, or an object with `value` and `derivative`. "auto" is
         Log1p(exponent=2) beside the Cauchy penalty and Log1p(exponent=1.3) beside others.
     repulsive : str, class, penalty or None, default="auto"
-        The penalty of dissimilar pairs. "auto" is "cauchy" for a centred map in the plane with attractive="auto", which keeps
-        neighbours as t-SNE does, else "log". None has no dissimilar pairs; use constraint="standardized" then.
+        The penalty of dissimilar pairs. "auto" is "cauchy" for a centred map in two or three dimensions with
+        attractive="auto", which keeps neighbours as t-SNE does, else "log". None has no dissimilar pairs; use constraint="standardized" then.
     repulsive_fraction : float, default=1.0
         Dissimilar pairs drawn for each similar one; where all pairs repel, how strongly they do.
     repulsive_pairs : {"auto", "sampled", "all"}, default="auto"

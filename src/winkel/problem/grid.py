@@ -113,7 +113,7 @@ class GridField:
         rows, cols = held.shape
         # Periods are so long that no charge is felt from the next one.
         period, across = (
-            _period(side + (reach / spacing if part == "near" else side)) for side in (rows, cols)
+            period_of(side + (reach / spacing if part == "near" else side)) for side in (rows, cols)
         )
         spectrum = fft.rfft(held, n=across, axis=1, workers=self._threads)
         spectrum = fft.fft(spectrum, n=period, axis=0, overwrite_x=True, workers=self._threads)
@@ -140,24 +140,25 @@ class GridField:
         # An even function, whose transform is even too and that of a quarter by cosines.
         down, right = (np.square(np.arange(p // 2 + 1) * spacing) for p in (period, across))
         square = down[:, None] + right[None, :]
-        quarter = fft.dctn(self._values(part, reach, square), type=1, workers=self._threads)
-        quarter /= np.square(_spline_spectrum(period))[:, None]
-        quarter /= np.square(_spline_spectrum(across))[None, :]
+        quarter = fft.dctn(part_values(self._f, part, reach, square), type=1, workers=self._threads)
+        quarter /= np.square(spline_spectrum(period))[:, None]
+        quarter /= np.square(spline_spectrum(across))[None, :]
         return np.asarray(quarter.astype(dtype))
 
-    def _values(self, part: str, reach: float, square: Matrix) -> Matrix:
-        """f at squared distances ("whole"), or what of it is summed for "near" or "far" points."""
-        if part == "whole":
-            return self._f(square)
-        inside = square < reach * reach
-        smooth = _continued(self._f, reach * reach)(square[inside])
-        if part == "far":
-            values = self._f(square)
-            values[inside] = smooth
-            return values
-        values = np.zeros_like(square)
-        values[inside] = self._f(square[inside]) - smooth
+
+def part_values(f: Radial, part: str, reach: float, square: Matrix) -> Matrix:
+    """f at squared distances ("whole"), or what of it is summed for "near" or "far" points."""
+    if part == "whole":
+        return f(square)
+    inside = square < reach * reach
+    smooth = _continued(f, reach * reach)(square[inside])
+    if part == "far":
+        values = f(square)
+        values[inside] = smooth
         return values
+    values = np.zeros_like(square)
+    values[inside] = f(square[inside]) - smooth
+    return values
 
 
 def _continued(f: Radial, end: float) -> Callable[[Matrix], Matrix]:
@@ -180,14 +181,15 @@ def _nodes(side: float, spacing: float) -> int:
     return int(side / spacing) + 2 * _MARGIN
 
 
-def _period(nodes: float) -> int:
+def period_of(nodes: float) -> int:
+    """An even number of nodes for which transforms are fast, at least `nodes` and what keeps the ends of the period apart."""
     from scipy import fft
 
     # By steps of 32, so that the transform of the kernel serves a map that grows for a while; even.
     return 2 * int(fft.next_fast_len(16 * math.ceil((nodes + _ECHO) / 32), real=True))
 
 
-def _spline_spectrum(period: int) -> Matrix:
+def spline_spectrum(period: int) -> Matrix:
     """Half the discrete Fourier transform of the quintic B-spline at whole numbers: 1, 26, 66, 26, 1 over 120."""
     angle = 2 * np.pi * np.arange(period // 2 + 1) / period
     return np.asarray((66 + 52 * np.cos(angle) + 2 * np.cos(2 * angle)) / 120)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..checks import integer, number
+from ..checks import integer, number, optional, positive
 from ..typing import FloatArray
 from .base import SolverState, Status
 
@@ -191,17 +191,20 @@ class LBFGS:
 
     It has converged when the Frobenius norm of the projected gradient is at most `tol` (equation 5.4). It
     stops before that when nothing improves any more, which happens at the limit of the precision of Y.
-    `expects_convergence` says whether running out of iterations deserves a warning.
+    `expects_convergence` says whether running out of iterations deserves a warning. No search direction moves a row further
+    than `max_move`: one that is thrown far out may feel no force that would bring it back.
     """
 
     memory_size: int = 10
     tol: float = 1e-5
     expects_convergence: bool = True
+    max_move: float | None = None
     name = "L-BFGS"
 
     def __post_init__(self) -> None:
         integer("memory_size", self.memory_size, 1)
         number("tol", self.tol, 0.0)
+        optional(positive, "max_move", self.max_move)
 
     def init(self, problem: ConstrainedProblem, Y0: FloatArray) -> LBFGSState:
         """The projected start, with an empty memory."""
@@ -213,11 +216,11 @@ class LBFGS:
 
     def step(self, problem: ConstrainedProblem, state: LBFGSState) -> LBFGSState:
         """The state after one search direction and one line search along it."""
-        found, evaluations = _search(problem, state)
+        found, evaluations = _search(problem, state, self.max_move)
         if found is None and state.steps:
             # The memory may be what misleads the search: try once more along the gradient itself.
             state = _forget(state)
-            found, more = _search(problem, state)
+            found, more = _search(problem, state, self.max_move)
             evaluations += more
         if found is None:
             return replace(
@@ -296,7 +299,9 @@ def direction_coefficients(products: NDArray[np.float64]) -> NDArray[np.float64]
     return c
 
 
-def _search(problem: ConstrainedProblem, state: LBFGSState) -> tuple[Trial[_Point] | None, int]:
+def _search(
+    problem: ConstrainedProblem, state: LBFGSState, max_move: float | None
+) -> tuple[Trial[_Point] | None, int]:
     """The trial that the line search accepts (None if none), and how many evaluations it took."""
     coefficients = direction_coefficients(state.products)
     slope = float(state.products[-1] @ coefficients)
@@ -304,6 +309,11 @@ def _search(problem: ConstrainedProblem, state: LBFGSState) -> tuple[Trial[_Poin
         return None, 0
     threads, count = problem.n_threads, 0
     direction = _core.combine(coefficients, [*state.steps, *state.changes, state.gradient], threads)
+    if state.steps and max_move is not None:  # the first step is short
+        direction = _shortened(direction, max_move)
+        slope = float(_core.dots([state.gradient], [direction], threads)[0, 0])
+        if not slope < 0:
+            return None, 0
 
     def evaluate(t: float) -> Trial[_Point]:
         nonlocal count
@@ -322,6 +332,15 @@ def _first_length(state: LBFGSState) -> float:
         return 1.0
     spread = float(np.linalg.norm(state.Y - state.Y.mean(axis=0)))
     return FIRST_MOVE * (spread if spread > 0 else math.sqrt(state.Y.size)) / state.residual
+
+
+def _shortened(direction: FloatArray, most: float) -> FloatArray:
+    """Rows that are longer than `most` cut to that length."""
+    length = np.sqrt(np.sum(np.square(direction), axis=1, keepdims=True))
+    if not float(length.max()) > most:
+        return direction
+    cut = most / np.maximum(length, np.finfo(direction.dtype).tiny)
+    return np.ascontiguousarray(direction * np.minimum(cut, 1.0).astype(direction.dtype))
 
 
 def _evaluate(problem: ConstrainedProblem, Y: FloatArray) -> tuple[float, FloatArray]:

@@ -72,6 +72,22 @@ def test_solves_a_quadratic_problem():
     assert (np.diff(result.history.objective) < 1e-12).all()
 
 
+def test_no_row_moves_further_than_it_may():
+    problem, start = Quadratic(30, seed=3), np.zeros((30, 1))
+    limited, free = (LBFGS(tol=1e-8, max_move=move) for move in (0.02, None))
+    longest = []
+    for solver in (limited, free):
+        state = solver.init(problem, start)
+        moves = []
+        while solver.done(state) is None:
+            after = solver.step(problem, state)
+            moves.append(np.abs(after.Y - state.Y).max() / max(after.step_length, 1.0))
+            state = after
+        np.testing.assert_allclose(problem.A @ state.Y, problem.b, atol=1e-6)
+        longest.append(max(moves[1:]))
+    assert longest[0] <= 0.02 * (1 + 1e-9) < longest[1]
+
+
 def test_remembers_no_more_than_its_memory():
     problem = grid_problem(wk.Centered())
     solver = LBFGS(memory_size=3)

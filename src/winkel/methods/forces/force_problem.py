@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ... import _core
 from ...checks import choice
 from ...errors import InvalidParameterError
+from ...problem.constraints import Centered
 from ...problem.field import Field, Kernel
 from ...problem.grid import GridField
 from ...typing import FloatArray
@@ -26,6 +27,7 @@ EXACT_UP_TO = 20_000  # rows, where there is no field
 FIELD_FROM = 2_000  # rows; below, the exact sum takes no longer
 DRAWS = 64  # others that a row is compared with, when they are sampled
 TREE_TOLERANCE = 1e-3
+_CENTERED = Centered()
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +102,27 @@ class ForceProblem:
         """The same loss with other sampled pairs; itself when none are sampled."""
         return replace(self, round=number) if self.how == "sampled" else self
 
+    @property
+    def n_threads(self) -> int:
+        """The number of threads."""
+        return self.n_jobs
+
     def gradient(self, Y: FloatArray) -> tuple[float, FloatArray]:
         """The value at Y and its gradient."""
         parts = self.parts(Y)
         return self.constant + parts.listed_value + parts.all_value, parts.listed + parts.all_pairs
+
+    def evaluate(self, Y: FloatArray) -> tuple[float, FloatArray]:
+        """The same under the name that L-BFGS knows."""
+        return self.gradient(Y)
+
+    def project(self, Y: FloatArray) -> FloatArray:
+        """Y less its mean: the loss knows no place."""
+        return _CENTERED.with_threads(self.n_jobs).project(Y)
+
+    def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
+        """A direction less its mean."""
+        return _CENTERED.with_threads(self.n_jobs).project_tangent(Y, G)
 
     def parts(self, Y: FloatArray) -> Parts:
         """The value at Y and its gradient, of listed pairs and of all pairs apart."""

@@ -28,10 +28,11 @@ def plan(n=60, **wishes):
     ("attractive", "repulsive", "pairs", "m", "constraint", "expected"),
     [
         ("auto", "auto", "auto", 2, Centered(), ("Log1p", 2.0, "Cauchy", True)),
-        ("auto", "auto", "auto", 3, Centered(), ("Log1p", 1.3, "Log", False)),
+        ("auto", "auto", "auto", 3, Centered(), ("Log1p", 2.0, "Cauchy", True)),
+        ("auto", "auto", "auto", 4, Centered(), ("Log1p", 1.3, "Log", False)),
         ("auto", "auto", "auto", 2, Standardized(), ("Log1p", 1.3, "Log", False)),
         ("auto", "auto", "sampled", 2, Centered(), ("Log1p", 1.3, "Log", False)),
-        ("auto", "auto", "all", 3, Centered(), ("Log1p", 1.3, "Log", True)),
+        ("auto", "auto", "all", 3, Standardized(), ("Log1p", 1.3, "Log", True)),
         ("auto", "cauchy", "auto", 3, Centered(), ("Log1p", 2.0, "Cauchy", True)),
         ("auto", "cauchy", "sampled", 2, Centered(), ("Log1p", 2.0, "Cauchy", False)),
         ("log1p", "auto", "auto", 2, Centered(), ("Log1p", 1.5, "Log", False)),
@@ -76,7 +77,8 @@ def test_groups_go_first_where_there_are_many_rows():
     [
         ({"repulsive": "log"}, 0, 300),
         ({"repulsive": "log", "max_iter": 7}, 0, 7),
-        ({"n_components": 3}, 0, 300),
+        ({"n_components": 3}, 4, 100),
+        ({"n_components": 4}, 0, 300),
         ({"preserve": "distances"}, 0, 300),
         ({"max_iter": 20}, 4, 20),
         ({"init": np.zeros((60, 2))}, 0, 300),  # the user knows where to begin
