@@ -17,6 +17,7 @@ _MODULES = {  # name: the module it stands for
     "graph": "graph",
     "objectives": "methods.forces.objectives",
     "quadratic": "methods.quadratic",
+    "scale": "scale",
     "scverse": "scverse",
 }
 _NAMES = {

@@ -1,6 +1,7 @@
 from . import data as data
 from . import errors as errors
 from . import graph as graph
+from . import scale as scale
 from . import scverse as scverse
 from .data import datasets as datasets
 from .embedding import Embedding as Embedding

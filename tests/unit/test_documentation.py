@@ -27,6 +27,7 @@ MODULES = (
     "objectives",
     "penalties",
     "quadratic",
+    "scale",
     "scverse",
 )  # public modules of names
 # Modules of further names that docs/ sends users to.
