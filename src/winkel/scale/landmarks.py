@@ -57,7 +57,7 @@ def fit_landmarks(
     count = integer("n_landmarks", n_landmarks, 2)
     if count > rows.shape[0]:
         raise InvalidInputError(f"n_landmarks={count} is more than the {rows.shape[0]} rows of the source.")
-    model: Any = clone(estimator)  # type: ignore[type-var]
+    model: Any = clone(estimator)
     run = Run.of(random_state=model.random_state, n_jobs=model.n_jobs)
     chosen = draw_landmarks(rows, count, how, run)
     model.set_params(random_state=run.seed)
