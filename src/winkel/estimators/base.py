@@ -343,6 +343,9 @@ class ItemsEmbedder(Embedder):
         """Whether `fit` makes the same map of a neighbour graph as of the rows it was made from."""
         return True
 
+    def _in_unit_of_data(self) -> str | None:
+        return 'metric="haversine"' if self.metric == "haversine" else super()._in_unit_of_data()
+
     def _has_rows(self, X: Any) -> bool:
         """Whether X is a table of rows, with which new rows can be compared."""
         metric: Any = self.metric

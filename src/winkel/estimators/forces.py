@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from ..data import Table
 from ..errors import InvalidParameterError
 from ..graph.knn import count_items
+from ..graph.metrics import takes_sparse
 from ..methods.forces.fit import Settings, fit, place
 from ..methods.forces.objectives.base import Objective
 from ..typing import FloatArray
@@ -56,7 +57,7 @@ class ForceEmbedder(ItemsEmbedder):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.metric in ("euclidean", "l2", "cosine")
+        tags.input_tags.sparse = takes_sparse(self.metric)
         tags.input_tags.pairwise = self._takes_similarities or self.metric == "precomputed"
         return tags
 

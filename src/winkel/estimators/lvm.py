@@ -12,6 +12,7 @@ from ..checks import choice, flag, integer, number, positions
 from ..data import Table
 from ..graph import Graph
 from ..graph.knn import count_items, usable_neighbors
+from ..graph.metrics import takes_sparse
 from ..methods.lvm.coarsening import DEEPEST
 from ..methods.lvm.fit import COMPONENTS, STARTS, Settings, fit
 from ..methods.lvm.place import FittedItems, Surroundings, place
@@ -175,7 +176,7 @@ class LVM(GraphEmbedder):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.metric in ("euclidean", "l2", "cosine")
+        tags.input_tags.sparse = takes_sparse(self.metric)
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..data import Table
+from ..graph.metrics import takes_sparse
 from ..methods.mde.fit import Model, extend, fit, place
 from ..methods.mde.plan import Settings
 from ..methods.mde.problems import MAX_DISTANCES
@@ -200,6 +201,6 @@ class MDE(GraphEmbedder):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.preserve == "neighbors" and self.metric in ("euclidean", "l2", "cosine")
+        tags.input_tags.sparse = self.preserve == "neighbors" and takes_sparse(self.metric)
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags

@@ -21,6 +21,7 @@ from ..resources import format_memory
 from ..run import Run
 from ..typing import FloatArray, Metric, RandomState
 from . import search
+from .formulas import Formula, blockwise_neighbors, formula_of
 from .graph import Graph
 from .metrics import Preparation, check_metric_input, metric_name, plan_preparation
 from .origin import Origin, Recall
@@ -61,8 +62,9 @@ def knn(
     n_neighbors : int, default=15
         Number of neighbours of each row.
     metric : str or callable, default="euclidean"
-        "euclidean", "cosine", "manhattan", "chebyshev", "correlation", "hamming", "jaccard", "precomputed", or a
-        symmetric function of two rows. Sparse data goes with euclidean and cosine.
+        "euclidean", "cosine", "manhattan", "chebyshev", "correlation", "hamming", "jaccard", a further one of the table in
+        docs/data.md, "precomputed", or a symmetric function of two rows. Sparse data goes with euclidean, cosine, manhattan,
+        hellinger, jaccard and the other metrics of sets.
     method : {"auto", "exact", "approximate"}, default="auto"
         "auto" is exact up to 30 000 rows, or 700 for each neighbour if that is more; sparse data is always searched
         exactly.
@@ -136,6 +138,9 @@ def _search(
     """Neighbour lists of the rows of a validated matrix, and how they were found."""
     check_metric_input(X, metric)
     check_neighbor_count(k, X.shape[0])
+    formula = formula_of(metric, sparse=sp.issparse(X))
+    if formula is not None:
+        return _search_by_formula(X, k, metric, method, recall, run, formula)
     if sp.issparse(X):
         if method == "approximate":
             raise InvalidParameterError(
@@ -151,6 +156,21 @@ def _search(
     index, distance, reached = search.approximate(points, k, recall, run)
     _warn_if_poor(reached, recall)
     return index, distance, Origin("approximate", metric, seed=run.seed, recall=reached)
+
+
+def _search_by_formula(
+    X: Matrix, k: int, metric: str, method: str, recall: float, run: Run, formula: Formula
+) -> tuple[Indices, FloatArray, Origin]:
+    """Neighbours by a metric of `FORMULAS`: Euclidean ones of rows put differently, or by all distances."""
+    if formula.finish is not None:
+        index, distance, origin = _search(formula.prepare(X)(X), k, "euclidean", method, recall, run)
+        return index, formula.finish(distance), replace(origin, metric=metric)
+    if method == "approximate":
+        raise InvalidParameterError(
+            f'neighbours by metric {metric!r} are searched exactly; use method="auto" or "exact".'
+        )
+    rows = np.arange(X.shape[0])
+    return *blockwise_neighbors(X, X, rows, k, formula, run), Origin("exact", metric)
 
 
 def knn_query(
@@ -175,7 +195,7 @@ def knn_query(
     n_neighbors : int
         Number of neighbours of each row of Q, at most n.
     metric : str, default="euclidean"
-        "euclidean", "cosine", "manhattan", "chebyshev", "correlation", "hamming" or "jaccard".
+        The name of a metric, as in `knn`.
     n_jobs : int or None, default=None
         Number of threads; None or -1 uses every core this process may use.
 
@@ -212,11 +232,26 @@ def nearest_rows(
     common = np.result_type(values.dtype, queries.dtype)
     values, queries = values.astype(common, copy=False), queries.astype(common, copy=False)
     if sp.issparse(values):
-        return search.query_sparse(values, sp.csr_matrix(queries), n_neighbors, name, run)
-    if sp.issparse(queries):
+        queries = sp.csr_matrix(queries)
+    elif sp.issparse(queries):
         queries = queries.toarray()
+    formula = formula_of(name, sparse=sp.issparse(values))
+    if formula is not None and formula.finish is None:
+        origins = np.full(queries.shape[0], -1)
+        return blockwise_neighbors(queries, values, origins, n_neighbors, formula, run.quiet())
+    if formula is not None:
+        prepare = formula.prepare(values)
+        index, distance = _nearest(prepare(values), prepare(queries), n_neighbors, "euclidean", run)
+        return index, np.asarray(formula.finish(distance))  # type: ignore[misc]
+    return _nearest(values, queries, n_neighbors, name, run)
+
+
+def _nearest(values: Matrix, queries: Matrix, k: int, name: str, run: Run) -> tuple[Indices, FloatArray]:
+    """Neighbours of queries by a metric that the core knows."""
+    if sp.issparse(values):
+        return search.query_sparse(values, queries, k, name, run)
     points = Points.of(values, plan_preparation(values, name), run.n_jobs)
-    return search.query(points, queries, np.full(len(queries), -1), n_neighbors)
+    return search.query(points, queries, np.full(len(queries), -1), k)
 
 
 def usable_neighbors(n_neighbors: int, n: int) -> int:

@@ -15,6 +15,7 @@ from ..checks import choice
 from ..data.arrays import Matrix, magnitude, row_blocks
 from ..errors import InvalidInputError
 from ..typing import FloatArray
+from .formulas import FORMULAS, formula_of, formula_pairs, split_metric
 
 Float32 = NDArray[np.float32]
 
@@ -93,25 +94,38 @@ RULES = {
     "hamming": MetricRule(3, 4, _same, _rounding_of_counts),
     "jaccard": MetricRule(4, 5, _same, _rounding_of_shares),
 }
+METRICS = (*RULES, *(name for name in FORMULAS if name not in RULES))
 _ALIASES = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "linf": "chebyshev"}
 
 
 def metric_name(metric: str) -> str:
     """The name winkel uses for `metric`."""
     name = _ALIASES.get(metric, metric) if isinstance(metric, str) else metric
-    return choice("metric", name, RULES, also="'precomputed', or a function of two rows")
+    if isinstance(name, str) and split_metric(name)[1] is not None:  # such as "minkowski(3)"
+        return name
+    return choice("metric", name, METRICS, also="'precomputed', or a function of two rows")
 
 
 def is_metric(metric: object) -> bool:
     """Whether `metric` is a name that the search knows."""
-    return isinstance(metric, str) and _ALIASES.get(metric, metric) in RULES
+    return isinstance(metric, str) and split_metric(_ALIASES.get(metric, metric))[0] in METRICS
+
+
+def takes_sparse(metric: object) -> bool:
+    """Whether sparse rows can be compared by this metric."""
+    if not isinstance(metric, str) or not is_metric(metric):
+        return False
+    name = metric_name(metric)
+    formula = formula_of(name, sparse=True)
+    return RULES[name].sparse if formula is None else formula.sparse
 
 
 def check_metric_input(X: Matrix, name: str) -> None:
     """Refuse sparse data for metrics that would need it dense."""
-    if sp.issparse(X) and not RULES[name].sparse:
+    if sp.issparse(X) and not takes_sparse(name):
+        allowed = ", ".join(repr(metric) for metric in METRICS if takes_sparse(metric))
         raise InvalidInputError(
-            f"metric {name!r} does not take sparse data; sparse data goes with 'euclidean' and 'cosine'. "
+            f"metric {name!r} does not take sparse data; sparse data goes with {allowed}. "
             "Use one of those, or X.toarray() if it fits in memory."
         )
 
@@ -245,4 +259,7 @@ def _without_direction(X: FloatArray, metric: str) -> NDArray[np.bool_]:
 
 def pair_distances(X: Matrix, pairs: NDArray[np.int32], metric: str, n_jobs: int) -> FloatArray:
     """True distance of each pair of rows of a dense X."""
+    formula = formula_of(metric_name(metric))
+    if formula is not None:
+        return formula_pairs(X, pairs, formula)
     return _core.metric_distances(X, np.ascontiguousarray(pairs), RULES[metric_name(metric)].kind, n_jobs)

@@ -20,6 +20,7 @@ from .. import _core
 from ..data import Table, as_matrix, as_table
 from ..errors import InvalidInputError
 from ..graph import Graph
+from ..graph.formulas import formula_of
 from ..graph.graph import require_neighbor_lists
 from ..graph.knn import nearest_rows, neighbor_graph
 from ..graph.metrics import check_metric_input, metric_name, plan_preparation
@@ -241,6 +242,10 @@ def row_source(X: Any, metric: Metric, run: Run) -> RowSource:
         return DistanceRows(len(D), lambda rows: D[rows].astype(np.float64), run.n_jobs)
     values = as_matrix(X)
     check_metric_input(values, metric_name(metric))
+    formula = formula_of(metric_name(metric), sparse=sp.issparse(values))
+    if formula is not None:
+        rows, between = formula.prepare(values)(values), formula.between
+        return DistanceRows(values.shape[0], lambda index: between(rows[index], rows), run.n_jobs)
     if sp.issparse(values):
         return _sparse_rows(values, metric_name(metric), run.n_jobs)
     return DenseRows(values, metric, run.n_jobs)
