@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..data import Table
+from ..graph.knn import count_items
 from ..graph.metrics import takes_sparse
 from ..methods.mde.fit import Model, extend, fit, place
+from ..methods.mde.leanings import Leanings
 from ..methods.mde.plan import Settings
 from ..methods.mde.problems import MAX_DISTANCES
 from ..problem import Constraint, Problem
@@ -75,6 +77,12 @@ class MDE(GraphEmbedder):
     init : {"spectral", "random"} or array of shape (n_samples, n_components), default="spectral"
         Where to start. "spectral" is the spectral embedding of the graph; with the Cauchy penalty and 1 000 rows or more,
         that of groups of neighbours, which are mapped first; with preserve="distances" classical scaling.
+    label_weight : float, default=0.0
+        How far the labels of `fit(X, y)` draw rows together, from 0 (not at all: y is ignored) to 1 (neighbours of other classes
+        do not attract). Such a map shows classes more apart than the data has them; the score "label_excess" says how much.
+    density : float, default=0.0
+        How far the map shows sparse surroundings of the data as sparse, from 0 (all alike) to 1; the score
+        "density_correlation" says how well.
     solver : {"auto", "lbfgs", "stochastic"}, default="auto"
         As in `winkel.Problem.solve`; "stochastic" takes a tenth of the pairs at a time.
     max_iter : int or None, default=None
@@ -117,6 +125,8 @@ class MDE(GraphEmbedder):
     constraint: str | Constraint = "centered"
     anchors: tuple[ArrayLike, ArrayLike] | None = None
     init: str | ArrayLike = "spectral"
+    label_weight: float = 0.0
+    density: float = 0.0
     solver: str = "auto"
     max_iter: int | None = None
     tol: float = 1e-5
@@ -131,8 +141,9 @@ class MDE(GraphEmbedder):
         ----------
         X : array, data frame, sparse matrix, Graph, distances or items
             What to map; see the class.
-        y : None
-            Ignored.
+        y : array of shape (n_samples,) or None, default=None
+            Labels, used with `label_weight` above 0: classes (text or whole numbers, −1, None or "" where unknown), or floating
+            point numbers (NaN where unknown), which draw rows together the less they differ.
         sample_weight : array of shape (n_samples,) or None, default=None
             How much each row counts: the pull of two neighbours is multiplied by the root of the product of their weights;
             with preserve="distances" the loss of a pair by their product. A row of weight zero has no part in the fit,
@@ -146,7 +157,8 @@ class MDE(GraphEmbedder):
         settings = Settings.of(self)
         data = self._items(X, allow_sparse=self.preserve == "neighbors")
         with self._working(data) as run:
-            self._keep(fit(data, settings, run, sample_weight))
+            leanings = Leanings.of(self.label_weight, self.density, y, count_items(data), self.preserve)
+            self._keep(fit(data, settings, run, sample_weight, leanings))
         return self
 
     def transform(self, X: Any) -> FloatArray:

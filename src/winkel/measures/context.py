@@ -252,6 +252,12 @@ class Context:
         """Nearest rows in the data of each measured row."""
         return self._measured.passed("data_neighbors")
 
+    def pair_distances(self, others: Indices) -> NDArray[np.float64]:
+        """Distances in the data of each measured row to the rows listed for it."""
+        first = np.repeat(self.rows, others.shape[1])
+        pairs = np.ascontiguousarray(np.column_stack([first, others.ravel()]), dtype=np.int32)
+        return np.asarray(self._measured.source.pairs(pairs), dtype=np.float64).reshape(others.shape)
+
     @property
     def map_neighbors(self) -> Indices:
         """Nearest rows in the map of each measured row."""

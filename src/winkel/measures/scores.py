@@ -183,6 +183,39 @@ def clustering_accuracy(context: Context) -> Value:
 
 
 @score(
+    "label_excess",
+    range=(0, 1),
+    better="lower",
+    meaning="How much more often rows beside a point have its label than its nearest in the data: separation that labels made.",
+    needs=["labels", "data_neighbors", "map_neighbors"],
+    baseline=False,
+)
+def label_excess(context: Context) -> Value:
+    """The share of neighbours of a row's own class in the map, less that in the data; 0 where it is not larger."""
+    own = context.labels[context.rows][:, None]
+    shown = (context.labels[context.map_neighbors] == own).mean(axis=1)
+    there = (context.labels[context.data_neighbors] == own).mean(axis=1)
+    return Value(max(0.0, float(np.mean(shown - there))), n_sampled=context.n_sampled)
+
+
+@score(
+    "density_correlation",
+    range=(-1, 1),
+    meaning="Rows in sparse surroundings of the data are shown in sparse surroundings: correlation of logarithms of local radii.",
+    needs=["data_neighbors", "map_neighbors"],
+)
+def density_correlation(context: Context) -> Value:
+    """The score of densMAP (Narayan, Berger and Cho 2021), radii being mean distances to the nearest in data and map."""
+    data = _log_radii(context.pair_distances(context.data_neighbors))
+    places = context.Y.astype(np.float64)
+    apart = places[context.map_neighbors] - places[context.rows][:, None]
+    shown = _log_radii(np.sqrt(np.sum(apart * apart, axis=2)))
+    if np.ptp(data) == 0 or np.ptp(shown) == 0:
+        return Value(0.0, n_sampled=context.n_sampled)
+    return Value(float(np.corrcoef(data, shown)[0, 1]), n_sampled=context.n_sampled)
+
+
+@score(
     "average_distortion",
     better="lower",
     meaning="What the problem asks to be small: the mean distortion of its pairs.",
@@ -194,3 +227,9 @@ def average_distortion(context: Context) -> Value:
     points = np.unique(np.linspace(0, len(levels) - 1, _CURVE_POINTS).astype(np.int64))
     curve = Curve("distortion", np.asarray(levels)[points], "distortion_cdf", np.asarray(share)[points])
     return Value(float(context.problem.average_distortion(context.Y)), curves=(curve,))
+
+
+def _log_radii(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    radius = distances.astype(np.float64).mean(axis=1)
+    positive = radius[radius > 0]
+    return np.asarray(np.log(np.maximum(radius, positive.min() if len(positive) else 1.0)))

@@ -176,6 +176,13 @@ class Problem(Constrained):
         other.distortion = self.distortion.take(numbers, self.n_pairs)
         return other
 
+    def with_distortion(self, distortion: object) -> Problem:
+        """The problem of the same pairs, background and constraint with another distortion."""
+        other = copy.copy(self)
+        other.distortion = as_distortion(distortion)
+        other._check_parts()
+        return other
+
     def distances(self, Y: ArrayLike) -> FloatArray:
         """The distance of each pair, shape (p,)."""
         return self._distances(self.check_embedding(Y))

@@ -37,7 +37,7 @@ def report(data):
 
 
 def test_has_every_score_with_its_meaning_and_baseline(report):
-    assert set(report.scores) == ALWAYS | {"label_accuracy", "clustering_accuracy"}
+    assert set(report.scores) == ALWAYS | {"label_accuracy", "clustering_accuracy", "label_excess"}
     for name, score in report.scores.items():
         assert score.name == name
         assert score.range[0] <= score.value <= score.range[1]

@@ -21,6 +21,7 @@ from ...run import Run
 from ...solvers.base import History, Status
 from ...typing import FloatArray, IntArray
 from .distinct import Items, find_items
+from .leanings import Leanings
 from .placement import landmarks, place_by_distances, place_by_neighbors
 from .plan import ITERATIONS, Settings, Source, make_plan, make_problem
 from .problems import check_weights, repulsion_of_a_row
@@ -58,7 +59,13 @@ class Model:
         return self.result.Y if self.item_of is None else self.result.Y[self.items]
 
 
-def fit(data: Any, settings: Settings, run: Run, sample_weight: ArrayLike | None = None) -> Model:
+def fit(
+    data: Any,
+    settings: Settings,
+    run: Run,
+    sample_weight: ArrayLike | None = None,
+    leanings: Leanings | None = None,
+) -> Model:
     """The map of rows (a Table), or of a Graph, distances or items.
 
     Equal rows are one item and share a place; rows of weight zero are placed when the map is made, as new ones are.
@@ -71,12 +78,13 @@ def fit(data: Any, settings: Settings, run: Run, sample_weight: ArrayLike | None
         weights = check_weights(sample_weight, n, zero=_merges(data, settings))
     items = find_items(data, weights) if _merges(data, settings) else None
     if items is None:
-        return _embed(data, settings, run, weights)
+        return _embed(data, settings, run, weights, leanings)
     if not isinstance(settings.init, str):
         settings = replace(settings, init=settings.init[items.rows])
     rows = data.rows(items.rows)
     if len(items.rows) > 1:
-        model = _embed(rows, settings, items.watched(run), items.weights)
+        leanings = None if leanings is None else leanings.of_items(items)
+        model = _embed(rows, settings, items.watched(run), items.weights, leanings)
     else:
         model = _one_place(rows, settings, run)
     return _with_all_rows(model, items, data, run)
@@ -167,10 +175,14 @@ def _positions(init: FloatArray, shape: tuple[int, int]) -> FloatArray:
     return array("init", init, shape, dtype=np.float64 if init.dtype == np.float64 else np.float32)
 
 
-def _embed(data: Any, settings: Settings, run: Run, weights: FloatArray | None) -> Model:
+def _embed(
+    data: Any, settings: Settings, run: Run, weights: FloatArray | None, leanings: Leanings | None = None
+) -> Model:
     """The map of all that is in `data`."""
     source = Source.of(data, settings, run, weights)
     plan = make_plan(source, settings, run)
+    if leanings is not None:
+        plan = replace(plan, problem=leanings.lean(plan.problem, source.graph))
     result = solve(plan.problem, plan.start, plan.solving, run, plan.stages)
     repulsion = 0.0
     if settings.preserve == "neighbors" and source.graph is not None:
