@@ -188,7 +188,6 @@ def clustering_accuracy(context: Context) -> Value:
     better="lower",
     meaning="How much more often rows beside a point have its label than its nearest in the data: separation that labels made.",
     needs=["labels", "data_neighbors", "map_neighbors"],
-    baseline=False,
 )
 def label_excess(context: Context) -> Value:
     """The share of neighbours of a row's own class in the map, less that in the data; 0 where it is not larger."""

@@ -19,6 +19,7 @@ from winkel.measures.faithfulness import Faithfulness
 ALWAYS = {
     "trustworthiness", "continuity", "neighbor_recall", "rnx_auc", "distance_correlation", "stress",
     "tearing", "merging", "angular_deviation", "jaccard", "norm_error",
+    "density_correlation",
 }  # fmt: skip
 
 
