@@ -45,7 +45,8 @@ def test_every_estimator_gives_the_same_map_in_other_units(instance, dtype, expo
             continue
         assert Y.tobytes() == reference.embedding_.tobytes()
         again = np.ldexp(other.transform(np.ldexp(NEW.astype(dtype), exponent)), -exponent * power)
-        tolerance = 1e-4 if dtype == np.float64 else 2e-2
+        # Placing by single precision, or with a loss that has a kink, stops at other last digits.
+        tolerance = 1e-4 if dtype == np.float64 and instance != "MDE-distances" else 2e-2
         np.testing.assert_allclose(again, placed, atol=tolerance * np.abs(placed).max())
         own = other.transform(np.ldexp(X[:5].astype(dtype), exponent))
         assert own.tobytes() == other.embedding_[:5].tobytes()
@@ -80,6 +81,15 @@ def test_distances_in_other_units(instance):
         made = model(instance, metric="precomputed").fit(np.ldexp(D, exponent))
         maps.append(np.ldexp(made.embedding_, -exponent * made._powers()["Y"]))
     assert maps[0].tobytes() == maps[1].tobytes() == maps[2].tobytes()
+
+
+@pytest.mark.parametrize("instance", ["MDE", "MDE-distances", "LVM", "UMAP"])
+def test_distances_without_a_unit_stay_as_they_are(instance):
+    made, small = (model(instance, metric="cosine").fit(rows) for rows in (X, np.ldexp(X, -100)))
+    np.testing.assert_allclose(small.embedding_, made.embedding_, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(small.transform(np.ldexp(NEW, -100)), made.transform(NEW), atol=1e-4)
+    if instance != "MDE-distances":
+        np.testing.assert_allclose(small.graph_.knn_distances, made.graph_.knn_distances, rtol=1e-9)
 
 
 def test_a_map_that_grows_keeps_its_unit():

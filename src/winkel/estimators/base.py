@@ -42,6 +42,19 @@ from .portable import from_portable, to_portable
 
 KIND = "estimator"
 _SUMMARY_ROWS = 500  # measured for the line that `verbose` shows
+# Metrics whose distances have the unit of the data, and those that take the data in a unit of their own (radians, shares).
+_LENGTHS = (
+    "euclidean",
+    "l2",
+    "manhattan",
+    "l1",
+    "cityblock",
+    "chebyshev",
+    "linf",
+    "minkowski",
+    "precomputed",
+)
+_OWN_UNITS = ("haversine", "hellinger")
 _UNFINISHED = ("interrupted", "failed", "time_limit")  # states of a fit from which its checkpoint goes on
 
 
@@ -343,8 +356,14 @@ class ItemsEmbedder(Embedder):
         """Whether `fit` makes the same map of a neighbour graph as of the rows it was made from."""
         return True
 
+    @property
+    def _metric_power(self) -> int:
+        """The power of the data's unit that distances have."""
+        return int(self.metric in _LENGTHS)
+
     def _in_unit_of_data(self) -> str | None:
-        return 'metric="haversine"' if self.metric == "haversine" else super()._in_unit_of_data()
+        fixed = isinstance(self.metric, str) and self.metric in _OWN_UNITS
+        return f"metric={self.metric!r}" if fixed else super()._in_unit_of_data()
 
     def _has_rows(self, X: Any) -> bool:
         """Whether X is a table of rows, with which new rows can be compared."""

@@ -45,7 +45,7 @@ class ForceEmbedder(ItemsEmbedder):
         return self._in_unit(place(made._result, fitted, new, str(self.metric), self._placing_run()))
 
     def _powers(self) -> dict[str, int]:
-        return {"Y": int(self._objective().keeps_unit), "graph": 1, "gamma": -2, "_rows": 1}
+        return {"Y": int(self._objective().keeps_unit), "graph": self._metric_power, "gamma": -2, "_rows": 1}
 
     def _in_unit_of_data(self) -> str | None:
         return self._objective().unit_parameter or super()._in_unit_of_data()

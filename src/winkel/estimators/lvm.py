@@ -131,11 +131,11 @@ class LVM(GraphEmbedder):
         return self._in_unit(Y), self._in_unit(variance, "variance")
 
     def _powers(self) -> dict[str, int]:
-        return {"Y": 1, "variance": 2, "graph": 1, "_rows": 1}
+        return {"Y": (unit := self._metric_power), "variance": 2 * unit, "graph": unit, "_rows": 1}
 
     def _multiply_fitted(self, exponent: int) -> None:
         super()._multiply_fitted(exponent)
-        unit = float(np.ldexp(self._surroundings["unit"], exponent))
+        unit = float(np.ldexp(self._surroundings["unit"], exponent * self._metric_power))
         self._surroundings = {**self._surroundings, "unit": unit}
 
     @property

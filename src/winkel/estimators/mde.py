@@ -201,11 +201,15 @@ class MDE(GraphEmbedder):
         return Model(Settings.of(self), made.result_, rows, self._item_of, self._repulsion)
 
     def _powers(self) -> dict[str, int]:
-        return {"Y": int(self.preserve == "distances"), "graph": 1, "_rows": 1}
+        return {
+            "Y": self._metric_power * int(self.preserve == "distances"),
+            "graph": self._metric_power,
+            "_rows": 1,
+        }
 
     def _in_unit_of_data(self) -> str | None:
         if self.preserve != "distances":
-            return None
+            return super()._in_unit_of_data()
         if self.anchors is not None:
             return "anchors"
         name = self.loss if isinstance(self.loss, str) else getattr(self.loss, "__name__", "")

@@ -96,13 +96,13 @@ def multiplied(result: Embedding, exponent: int, powers: Powers) -> Embedding:
         blocks={name: part(name, block) for name, block in result.blocks.items()},
         settings=settings,
         frames=None if frames is None else Frames(frames.iteration, part("Y", frames.Y)),
-        graph=_with_distances(result.graph, exponent) if "graph" in powers else result.graph,
+        graph=_with_distances(result.graph, exponent * powers.get("graph", 0)),
     )
 
 
 def _with_distances(graph: Graph | None, exponent: int) -> Graph | None:
     """A neighbour graph with its distances multiplied by 2**exponent."""
-    if graph is None or graph.knn_indices is None:
+    if graph is None or graph.knn_indices is None or exponent == 0:
         return graph
     return Graph.from_knn(
         graph.knn_indices, divided(graph.knn_distances, -exponent), graph.origin, copy=False

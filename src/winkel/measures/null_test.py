@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +22,6 @@ from .faithfulness import table_lines
 from .fits import Data, check_estimator, cut_graph, fit_map, fresh, takes_graph
 from .sources import map_neighbors
 
-_NULLS = ("gaussian", "permutation")
-_LEVEL = 0.05
 _COMPARABLE = 0.5  # of a cluster's size, which one by chance must have to count as its like
 _BLOCK = 1024
 
@@ -42,9 +42,14 @@ class NullTest:
         The cluster of each point, 0 being the largest.
     clarity : ndarray of shape (n_clusters,)
         How far the density of each cluster stands above the valley around it (logarithm; that of the gap for an island).
+    level : float
+        The probability with which any cluster of data without structure may be called "not by chance".
+    single_p : ndarray of shape (n_clusters,)
+        Of each cluster by itself, (1 + b) / (1 + B): in b of B maps of structureless data a cluster at least half as large
+        was as clear. It is never below 1 / (1 + B).
     cluster_p : ndarray of shape (n_clusters,)
-        Of each cluster, (1 + b) / (1 + B): in b of B maps of structureless data a cluster at least half as large was as
-        clear. It is never below 1 / (1 + B).
+        The same, corrected for the number of clusters (Westfall and Young 1993, step-down minima of p): those of all
+        clusters at or below `level` are right together with probability 1 − level.
     null_clarity : ndarray of shape (n_repeats, n_clusters)
         The clearest such cluster of each map.
     preserved : ndarray of shape (n,)
@@ -67,8 +72,10 @@ class NullTest:
     null: str
     n_repeats: int
     n_neighbors: int
+    level: float
     clusters: IntArray
     clarity: NDArray[np.float64]
+    single_p: NDArray[np.float64]
     cluster_p: NDArray[np.float64]
     null_clarity: NDArray[np.float64]
     preserved: NDArray[np.float64]
@@ -77,15 +84,21 @@ class NullTest:
 
     @property
     def chance(self) -> NDArray[np.bool_]:
-        """Whether each cluster is no clearer than chance makes them (p above 0.05)."""
-        return self.cluster_p > _LEVEL
+        """Whether each cluster is no clearer than chance makes them (`cluster_p` above `level`)."""
+        return self.cluster_p > self.level
+
+    @property
+    def can_reach_level(self) -> bool:
+        """Whether there are maps enough for any cluster to be told from chance."""
+        return 1 / (1 + self.n_repeats) <= self.level
 
     def __str__(self) -> str:
-        rows = [("cluster", "points", "clarity", "as clear by chance", "p", "verdict")]
+        rows = [("cluster", "points", "clarity", "as clear by chance", "p, corrected", "verdict")]
         for c, (clarity, p) in enumerate(zip(self.clarity, self.cluster_p)):
             beaten = int(np.sum(self.null_clarity[:, c] >= clarity))
             size = int(np.sum(self.clusters == c))
-            verdict = "chance does as well" if p > _LEVEL else "not by chance"
+            verdict = "chance does as well" if p > self.level else "not by chance"
+            verdict = verdict if self.can_reach_level else "too few maps to tell"
             rows.append(
                 (
                     str(c),
@@ -96,14 +109,17 @@ class NullTest:
                     verdict,
                 )
             )
-        points = np.mean(self.point_p <= _LEVEL)
+        points = np.mean(self.point_p <= self.level)
+        least, needed = 1 / (1 + self.n_repeats), maps_for(self.level)
+        reach = f"the least p of a cluster is {least:.3g}"
+        if not self.can_reach_level:
+            reach += f", so none can reach the level {self.level:g}: n_repeats={needed} would do"
         return "\n".join(
             [
-                f"{len(self.Y)} rows against {self.n_repeats} maps of data without structure ({self.null}); with so many "
-                f"no p of a cluster can be below {1 / (1 + self.n_repeats):.3f}",
+                f"{len(self.Y)} rows against {self.n_repeats} maps of data without structure ({self.null}); {reach}",
                 *table_lines(rows),
                 f"neighbours kept: {self.preserved.mean():.3f}, by chance {self.null_preserved.mean():.3f}; "
-                f"{points:.0%} of the points keep more than chance does (p ≤ {_LEVEL})",
+                f"{points:.0%} of the points keep more than chance does (p ≤ {self.level:g})",
             ]
         )
 
@@ -114,8 +130,9 @@ def null_test(
     estimator: Any,
     X: Any,
     *,
-    null: str = "gaussian",
-    n_repeats: int = 19,
+    null: str = "local",
+    level: float = 0.05,
+    n_repeats: int | None = None,
     clusters: ArrayLike | None = None,
     n_neighbors: int = 15,
     min_clarity: float = 0.5,
@@ -131,11 +148,15 @@ def null_test(
         Anything with `fit_transform` and scikit-learn's parameters.
     X : array or data frame
         Dense rows.
-    null : {"gaussian", "permutation"}, default="gaussian"
-        "gaussian" draws rows from the normal distribution with the mean and covariance of X; "permutation" shuffles each
-        column by itself, which keeps each column's own distribution (and so groups that a single column makes).
-    n_repeats : int, default=19
-        Maps of such data, B. 19 is the least with which p can reach 0.05.
+    null : {"local", "gaussian", "permutation"}, default="local"
+        "local" draws rows from one normal distribution that has the dimension which X has within neighbourhoods: its
+        variances are the mean spectrum of those. "gaussian" has the covariance of X, which groups that lie apart stretch along
+        few directions, so that chance keeps more neighbours than the data can; "permutation" shuffles each column by
+        itself, which keeps each column's own distribution (and so groups that a single column makes).
+    level : float, default=0.05
+        With which probability any cluster of data without structure may be called "not by chance".
+    n_repeats : int or None, default=None
+        Maps of such data, B; None makes the fewest with which p can reach `level`, 19 for 0.05.
     clusters : array of length n or None, default=None
         The cluster of each row, where clusters are known; otherwise those are taken that a person sees, hills of the map's
         density that stand at least `min_clarity` above the valley to the next.
@@ -166,7 +187,9 @@ def null_test(
     """
     check_estimator(estimator)
     table = as_table(X, allow_sparse=False, min_rows=4)
-    n, repeats = table.shape[0], integer("n_repeats", n_repeats, 1)
+    level = number("level", level, 0.0, 1.0, low_open=True, high_open=True)
+    repeats = maps_for(level) if n_repeats is None else integer("n_repeats", n_repeats, 1)
+    n = table.shape[0]
     k = min(integer("n_neighbors", n_neighbors, 1), (n - 1) // 2)
     choice("null", null, _NULLS)
     min_clarity = number("min_clarity", min_clarity)
@@ -179,18 +202,42 @@ def null_test(
     )
     clearest, as_good = np.empty((repeats, len(found))), np.zeros(n)
     null_kept = np.empty((repeats, n))
-    make = _gaussian if null == "gaussian" else _permuted
+    make = _NULLS[null](table, k, run)
     for b in run.progress(range(repeats), "maps of chance", repeats):
-        data = Table(make(table.values, run.stream(f"null {b}")), validated=True)
+        data = Table(make(run.stream(f"null {b}")), validated=True)
         Y_null, null_kept[b] = _mapped(estimator, data, k, run)
         clearest[b] = _clearest(density_clusters(Y_null, k, 0.0, run), found.mass)
         ordered = np.sort(null_kept[b])
         as_good += n - np.searchsorted(ordered, kept, side="left")
-    beaten = (clearest >= found.clarity).sum(axis=0)
+    single, corrected = _corrected(found.clarity, clearest)
     return NullTest(
-        Y, null, repeats, k, found.labels, found.clarity, (1 + beaten) / (1 + repeats), clearest, kept,
+        Y, null, repeats, k, level, found.labels, found.clarity, single, corrected, clearest, kept,
         (1 + as_good) / (1 + n * repeats), null_kept.mean(axis=1),
     )  # fmt: skip
+
+
+def maps_for(level: float) -> int:
+    """The fewest maps of chance with which a p can be as small as `level`."""
+    return max(1, math.ceil(1 / level - 1e-9) - 1)
+
+
+def _corrected(
+    clarity: NDArray[np.float64], null: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """p of each cluster, by itself and corrected for their number by step-down minima of p (Westfall and Young 1993).
+
+    Each map, that of the data among them, has a p for each cluster by its rank among all maps. A cluster's corrected p is the
+    share of maps in which the least p, over this cluster and those that are no more surprising, is as small.
+    """
+    pool = np.vstack([clarity, null])  # (1 + B) × clusters
+    if not pool.shape[1]:
+        return np.empty(0), np.empty(0)
+    p = (pool[:, None] <= pool[None]).mean(axis=1)  # of each map and cluster: how many maps are as clear
+    order = np.argsort(p[0], kind="stable")
+    least = np.minimum.accumulate(p[:, order[::-1]], axis=1)[:, ::-1]
+    corrected = np.empty(pool.shape[1])
+    corrected[order] = np.maximum.accumulate((least <= p[0, order]).mean(axis=0))
+    return p[0], corrected
 
 
 def _mapped(estimator: Any, table: Table, k: int, run: Run) -> tuple[FloatArray, NDArray[np.float64]]:
@@ -218,6 +265,52 @@ def _clearest(clusters: Clusters, mass: NDArray[np.float64]) -> NDArray[np.float
     return np.where(large, clusters.clarity[:, None], 0.0).max(axis=0)
 
 
+def _local(X: FloatArray, neighbors: NDArray[np.int32]) -> NDArray[np.float64]:
+    """The mean spectrum of neighbourhoods, m variances in all with the total variance of X.
+
+    One half of a row's neighbours says along which axes, the other how far: few rows lie by chance along axes of their own,
+    and what the others have beyond those axes is shared by the directions that are left.
+    """
+    n, m = X.shape
+    rank = min(neighbors.shape[1] // 2, m)
+    spectrum = np.zeros(m)
+    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+        for start in range(0, n, _BLOCK):
+            lists = neighbors[start : start + _BLOCK]
+            near = X[lists].astype(np.float64) - X[start : start + _BLOCK, None]
+            _, _, axes = np.linalg.svd(near[:, 0::2], full_matrices=False)
+            others = near[:, 1::2]
+            along = np.square(others @ axes[:, :rank].transpose(0, 2, 1)).sum(axis=1)
+            total = np.square(others).sum(axis=(1, 2))[:, None]
+            scale = np.where(total > 0, total, 1)
+            spectrum[:rank] += (along / scale).sum(axis=0)
+            if rank < m:
+                spectrum[rank:] += np.maximum(1 - (along / scale).sum(axis=1), 0).sum() / (m - rank)
+    total_share = spectrum.sum()
+    share = spectrum / total_share if total_share > 0 else spectrum
+    return share * float(np.var(X, axis=0, dtype=np.float64).sum())
+
+
+def _local_null(table: Table, k: int, run: Run) -> Callable[[Stream], FloatArray]:
+    """Normal rows that have the local dimension of the data, along its principal axes."""
+    X: FloatArray = table.values
+    n, m = X.shape
+    k = min(n - 1, max(4, k, min(2 * m, n // 8)))
+    graph = neighbor_graph(table, k, run.quiet())
+    spread = np.sqrt(_local(X, require_neighbor_lists(graph, "a null of local dimension")[0]))
+    mean = X.mean(axis=0, dtype=np.float64)
+    with threadpool_limits(1, user_api="blas"):
+        _, _, axes = np.linalg.svd(X.astype(np.float64) - mean, full_matrices=False)
+        spread = spread[: len(axes)]
+        frame = spread[:, None] * axes[: len(spread)]
+
+    def make(stream: Stream) -> FloatArray:
+        with threadpool_limits(1, user_api="blas"):
+            return (stream.normal((n, len(frame))) @ frame + mean).astype(X.dtype)
+
+    return make
+
+
 def _gaussian(X: FloatArray, stream: Stream) -> FloatArray:
     """Normal rows with the mean and covariance of X."""
     n, m = X.shape
@@ -238,3 +331,11 @@ def _permuted(X: FloatArray, stream: Stream) -> FloatArray:
     """X with the entries of each column in an order of their own."""
     n, m = X.shape
     return np.stack([X[stream.permutation(n, start=c * n), c] for c in range(m)], axis=1)
+
+
+# What makes data without structure, from the data.
+_NULLS: dict[str, Callable[[Table, int, Run], Callable[[Stream], FloatArray]]] = {
+    "local": _local_null,
+    "gaussian": lambda table, k, run: lambda stream: _gaussian(table.values, stream),
+    "permutation": lambda table, k, run: lambda stream: _permuted(table.values, stream),
+}

@@ -6,10 +6,11 @@ from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 
 import winkel as wk
+from winkel.data import as_table
 from winkel.errors import InvalidInputError, InvalidParameterError
 from winkel.measures.density import density_clusters, labelled_clarity
 from winkel.measures.fits import cut_graph
-from winkel.measures.null_test import _gaussian, _permuted
+from winkel.measures.null_test import _corrected, _gaussian, _local_null, _permuted, maps_for
 from winkel.run import Run, Stream
 
 
@@ -143,6 +144,50 @@ def test_p_counts_repetitions_honestly():
     assert named.chance.all()
     with pytest.raises(InvalidParameterError, match="null"):
         wk.null_test(PCA(2), X, null="nothing")
+
+
+def test_maps_of_chance_for_a_level():
+    assert [maps_for(level) for level in (0.5, 0.1, 0.05, 0.01, 0.03)] == [1, 9, 19, 99, 33]
+    found = wk.null_test(PCA(2), data(60, gap=8.0), level=0.2)
+    assert found.n_repeats == 4
+    assert found.can_reach_level
+    assert not found.chance.any()
+    few = wk.null_test(PCA(2), data(60, gap=8.0), n_repeats=3)
+    assert not few.can_reach_level
+    assert "none can reach the level 0.05: n_repeats=19 would do" in str(few)
+    assert "too few maps to tell" in str(few)
+    with pytest.raises(InvalidParameterError, match="level must be"):
+        wk.null_test(PCA(2), data(60), level=0.0)
+
+
+def test_p_is_corrected_for_the_number_of_clusters():
+    # Worked out by hand: four maps, that of the data first; ranks give p of 1/4, 2/4, 3/4 and 4/4 in each column.
+    null = np.array([[1.0, 9.0], [2.0, 1.0], [3.0, 2.0]])
+    single, corrected = _corrected(np.array([4.0, 4.0]), null)
+    np.testing.assert_allclose(single, [1 / 4, 2 / 4])
+    # Least p of each map over both: 1/4, 1/4 (its second is the clearest), 3/4, 2/4; over the second alone: 2/4, 1/4, 1, 3/4.
+    np.testing.assert_allclose(corrected, [2 / 4, 2 / 4])
+    alone, same = _corrected(np.array([4.0]), null[:, :1])
+    assert alone == same == 1 / 4
+    many = np.random.Generator(np.random.Philox(key=0)).normal(size=(40, 30))
+    one, all_together = _corrected(many[0], many[1:])
+    assert (all_together >= one).all()
+    assert one.min() < 0.1 < all_together.min()
+
+
+def test_a_null_of_the_local_dimension():
+    # A bent sheet has two dimensions within neighbourhoods and three in all; groups far apart have none of their distance.
+    rng = np.random.default_rng(0)
+    t = 1.5 + 3 * rng.random(600)
+    sheet = np.column_stack([t * np.cos(2 * t), 6 * rng.random(600), t * np.sin(2 * t)])
+    run = Run.of(random_state=0)
+    variances = np.linalg.eigvalsh(np.cov(_local_null(as_table(sheet), 15, run)(Stream(0, 1)).T))
+    assert variances[0] < 0.1 * variances[1]
+    assert variances[1] > 0.3 * variances[2]
+    apart = rng.normal(size=(300, 4)) + 50 * np.eye(4)[np.arange(300) % 3]
+    variances = np.linalg.eigvalsh(np.cov(_local_null(as_table(apart), 15, run)(Stream(0, 1)).T))
+    assert variances[0] > 0.3 * variances[3]
+    assert variances.sum() == pytest.approx(np.cov(apart.T).trace(), rel=0.2)
 
 
 # ------------------------------------------------------------------------------------------- compare

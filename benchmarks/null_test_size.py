@@ -1,0 +1,98 @@
+"""Size and power of `wk.null_test`: how often it calls a cluster "not by chance" where there is none, and where there are some.
+
+    python benchmarks/null_test_size.py [--sets 100] [--rows 120] [--repeats 19]
+
+Size: data sets without clusters, of several shapes; the share in which any cluster is called "not by chance" should be no more than
+the level, 0.05, up to the binomial error that is printed. Power: three groups at growing distance; the share in which some
+cluster is. Neighbours kept: mean over the data sets, of the data and by chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from datetime import date
+
+import numpy as np
+
+import winkel as wk
+
+
+def flat(rng, n):
+    return rng.normal(size=(n, 8))
+
+
+def sheet(rng, n):
+    """A bent sheet: two dimensions within neighbourhoods, three in all."""
+    t, height = 1.5 + 3 * rng.random(n), rng.random(n)
+    return np.column_stack([t * np.cos(2 * t), 6 * height, t * np.sin(2 * t)])
+
+
+def tapering(rng, n):
+    return rng.normal(size=(n, 8)) * 0.7 ** np.arange(8)
+
+
+def groups(distance):
+    def make(rng, n):
+        X = rng.normal(size=(n, 8))
+        X[:, :3] += distance * np.eye(3)[np.arange(n) % 3]
+        return X
+
+    return make
+
+
+CASES = {
+    "no clusters: normal, 8 dimensions": flat,
+    "no clusters: normal, tapering": tapering,
+    "no clusters: bent sheet": sheet,
+    "three groups, 3 apart": groups(3.0),
+    "three groups, 6 apart": groups(6.0),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sets", type=int, default=100)
+    parser.add_argument("--rows", type=int, default=120)
+    parser.add_argument("--repeats", type=int, default=19)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    print(
+        f"{date.today()}: wk.MDE(repulsive='log', max_iter=25), {options.rows} rows, {options.repeats} maps of chance, {options.sets} data sets "
+        "each, min_clarity=0.3"
+    )
+    print(
+        "| data | null | any cluster not by chance | ± | neighbours kept | by chance |\n|---|---|---|---|---|---|"
+    )
+    for name, make in CASES.items():
+        for null in ("local", "gaussian") if "6 apart" in name else ("local",):
+            called, kept, chance = [], [], []
+            for k in range(options.sets):
+                X = make(np.random.default_rng(k), options.rows)
+                estimator = wk.MDE(
+                    repulsive="log", max_iter=25, n_jobs=1
+                )  # clumps more than the default does
+                found = wk.null_test(
+                    estimator,
+                    X,
+                    null=null,
+                    n_repeats=options.repeats,
+                    min_clarity=0.3,
+                    random_state=k,
+                    n_jobs=1,
+                )
+                called.append(bool((~found.chance).any()))
+                kept.append(found.preserved.mean())
+                chance.append(found.null_preserved.mean())
+            share = float(np.mean(called))
+            error = np.sqrt(max(share * (1 - share), 0.05 * 0.95) / options.sets)
+            print(
+                f"| {name} | {null} | {share:.2f} | {error:.2f} | {np.mean(kept):.2f} | {np.mean(chance):.2f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
