@@ -55,6 +55,22 @@ struct Group {
   DistortionLoop<double> loop = nullptr;
 };
 
+// A potential on a grid as Python gives it; the array is kept alive as long as this.
+struct Potential {
+  Potential(Mat<const double> values, double x, double y, double spacing, double weight)
+      : array(values), held(grid_of(values, x, y, spacing), values.data(), weight) {}
+
+  static SplineGrid grid_of(const Mat<const double>& values, double x, double y, double spacing) {
+    if (values.shape(0) < 16 || values.shape(1) < 16 || !(spacing > 0.0))
+      throw std::invalid_argument("a grid needs a positive spacing and at least 16 nodes a side");
+    return {
+        {x, y}, 1.0 / spacing, static_cast<int64_t>(values.shape(0)), static_cast<int64_t>(values.shape(1))};
+  }
+
+  Mat<const double> array;
+  HeldPotential held;
+};
+
 }  // namespace
 
 void bind_place(nb::module_& m) {
@@ -65,30 +81,42 @@ void bind_place(nb::module_& m) {
            nb::arg("kernel"), nb::arg("first"), nb::arg("second"), nb::arg("floor"), nb::arg("anchors"),
            nb::arg("weights"), nb::arg("deviations").none(), nb::arg("table").none() = nb::none(),
            nb::keep_alive<1, 9>());
+  nb::class_<Potential>(m, "HeldPotential", "A potential in the plane, by the coefficients of its splines.")
+      .def(nb::init<Mat<const double>, double, double, double, double>(), nb::arg("held"), nb::arg("x"),
+           nb::arg("y"), nb::arg("spacing"), nb::arg("weight"));
   m.def(
       "place_rows",
-      [](Mat<const double> Y, Mat<const double> start, std::vector<const Group*> groups, int max_iter,
-         double tol, int threads) {
-        if (Y.shape(1) != start.shape(1)) throw std::invalid_argument("dimensions differ");
+      [](Mat<const double> Y, Mat<const double> starts, std::vector<const Group*> groups, int max_iter,
+         double tol, int threads, int64_t n_starts, const Potential* potential) {
+        if (Y.shape(1) != starts.shape(1)) throw std::invalid_argument("dimensions differ");
+        if (n_starts < 1 || starts.shape(0) % static_cast<size_t>(n_starts) != 0)
+          throw std::invalid_argument("every row needs as many starts");
+        if (potential != nullptr && Y.shape(1) != 2)
+          throw std::invalid_argument("a potential on a grid is for the plane");
+        const size_t n_rows = starts.shape(0) / static_cast<size_t>(n_starts);
         std::vector<AnchorGroup> parts;
         for (const Group* g : groups) {
           if (g == nullptr) throw std::invalid_argument("a group is missing");
-          parts.push_back(g->over(start.shape(0), Y.shape(0)));
+          parts.push_back(g->over(n_rows, Y.shape(0)));
         }
         if (parts.empty()) throw std::invalid_argument("at least one group of anchors is needed");
-        auto [array, out_] = new_array<Out2<double>, double>({start.shape(0), start.shape(1)});
+        auto [array, out_] = new_array<Out2<double>, double>({n_rows, starts.shape(1)});
         double* out = out_;
-        std::copy_n(start.data(), start.size(), out);
-        const Placement placement{Y.data(),     static_cast<int64_t>(Y.shape(1)),
-                                  parts.data(), static_cast<int>(parts.size()),
-                                  max_iter,     tol};
+        const Placement placement{Y.data(),
+                                  static_cast<int64_t>(Y.shape(1)),
+                                  parts.data(),
+                                  static_cast<int>(parts.size()),
+                                  max_iter,
+                                  tol,
+                                  potential == nullptr ? nullptr : &potential->held};
         const Unlocked unlocked;
-        place_rows(placement, static_cast<int64_t>(start.shape(0)), out, threads);
+        place_rows(placement, static_cast<int64_t>(n_rows), starts.data(), n_starts, out, threads);
         return array;
       },
-      nb::arg("Y"), nb::arg("start"), nb::arg("groups"), nb::arg("max_iter"), nb::arg("tol"),
-      nb::arg("threads"),
-      "Positions of new points, each minimising its own distortion against anchors Y, from `start`.");
+      nb::arg("Y"), nb::arg("starts"), nb::arg("groups"), nb::arg("max_iter"), nb::arg("tol"),
+      nb::arg("threads"), nb::arg("n_starts") = 1, nb::arg("potential").none() = nb::none(),
+      "Positions of new points, each minimising its own distortion against anchors Y and the potential, the "
+      "best of what it finds from its starts, which follow one another.");
 }
 
 }  // namespace winkel

@@ -10,6 +10,7 @@
 #include "distortion.hpp"
 #include "parallel.hpp"
 #include "simd.hpp"
+#include "spline_grid.hpp"
 
 namespace winkel {
 
@@ -24,6 +25,45 @@ struct AnchorGroup {
   bool common;
 };
 
+// A potential in the plane that is held on a grid, and read off by splines. Beyond the grid it is what it is
+// at the nearest place on it.
+class HeldPotential {
+ public:
+  HeldPotential(const SplineGrid& grid, const double* held, double weight)
+      : grid_(grid), held_(held), weight_(weight) {}
+
+  // The value at y; adds its gradient.
+  double add(const double* y, double* gradient) const {
+    double place[2];
+    bool inside[2];
+    for (int side = 0; side < 2; ++side) {
+      const double last = static_cast<double>(side == 0 ? grid_.rows - kSupport : grid_.cols - kPadded);
+      const double at = (y[side] - grid_.origin[side]) * grid_.per_length;
+      inside[side] = at >= 2.0 && at <= last;
+      place[side] = std::min(std::max(at, 2.0), last);
+    }
+    const Splines<double> row = splines_at<true>(quintic_, place[0]),
+                          col = splines_at<true>(quintic_, place[1]);
+    V8<double> flat = {}, steep = {};
+    for (int64_t a = 0; a < kSupport; ++a) {
+      const V8<double> from =
+          *reinterpret_cast<const Memory8<double>*>(held_ + (row.first + a) * grid_.cols + col.first);
+      flat += row.weight[a] * from;
+      steep += row.slope[a] * from;
+    }
+    const double unit = weight_ * grid_.per_length;
+    if (inside[0]) gradient[0] += unit * total<double>(steep * col.weight);
+    if (inside[1]) gradient[1] += unit * total<double>(flat * col.slope);
+    return weight_ * total<double>(flat * col.weight);
+  }
+
+ private:
+  SplineGrid grid_;
+  const double* held_;
+  double weight_;
+  Quintic<double> quintic_;
+};
+
 struct Placement {
   const double* Y;  // positions of the anchors, n × m
   int64_t m;
@@ -31,6 +71,7 @@ struct Placement {
   int n_groups;
   int max_iter;
   double tol;  // stops when the gradient's length falls below this part of its length at the start
+  const HeldPotential* potential;  // felt beside the anchors, or nullptr
 };
 
 class RowPlacer {
@@ -104,7 +145,7 @@ class RowPlacer {
 
   double evaluate(int64_t row, const double* y, double* gradient) {
     std::fill(gradient, gradient + p_.m, 0.0);
-    double value = 0.0;
+    double value = p_.potential == nullptr ? 0.0 : p_.potential->add(y, gradient);
     for (int g = 0; g < p_.n_groups; ++g) value += add_group(p_.groups[g], row, y, gradient);
     return value;
   }
@@ -135,12 +176,23 @@ class RowPlacer {
   std::vector<double> gradient_, trial_, trial_gradient_, squares_, weights_, deviations_, factors_;
 };
 
-inline void place_rows(const Placement& p, int64_t n_rows, double* Y, int threads) {
+// Each row from each of its starts (rows × n_starts × m); Y gets the place of least value, the first of
+// equals.
+inline void place_rows(const Placement& p, int64_t n_rows, const double* starts, int64_t n_starts, double* Y,
+                       int threads) {
   parallel_blocks(n_rows, 16, threads, [&](int64_t lo, int64_t hi) {
     RowPlacer placer(p);
+    std::vector<double> y(static_cast<size_t>(p.m));
     for (int64_t row = lo; row < hi; ++row) {
       poll();
-      placer.place(row, Y + row * p.m);
+      double least = 0.0;
+      for (int64_t s = 0; s < n_starts; ++s) {
+        std::copy_n(starts + (row * n_starts + s) * p.m, p.m, y.data());
+        const double value = placer.place(row, y.data());
+        if (s > 0 && !(value < least)) continue;
+        least = value;
+        std::copy_n(y.data(), p.m, Y + row * p.m);
+      }
     }
   });
 }

@@ -993,18 +993,34 @@ class AnchorGroup:
         table: RadialTable | None = None,
     ) -> None: ...
 
+class HeldPotential:
+    """A potential in the plane, by the coefficients of its splines."""
+
+    def __init__(
+        self,
+        held: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        x: float,
+        y: float,
+        spacing: float,
+        weight: float,
+    ) -> None: ...
+
 def place_rows(
     Y: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    start: Annotated[
+    starts: Annotated[
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
     groups: Sequence[AnchorGroup],
     max_iter: int,
     tol: float,
     threads: int,
+    n_starts: int = 1,
+    potential: HeldPotential | None = None,
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
     """
-    Positions of new points, each minimising its own distortion against anchors Y, from `start`.
+    Positions of new points, each minimising its own distortion against anchors Y and the potential, the best of what it finds from its starts, which follow one another.
     """
 
 def similar_pairs(

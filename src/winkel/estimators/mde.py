@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +35,10 @@ _UNIT_FREE = (
 )
 
 
+# Models of fitted estimators, with what placing rows has prepared: beside them, so that copies and files stay small.
+_MODELS: WeakKeyDictionary[Any, tuple[tuple[Any, str], Model]] = WeakKeyDictionary()
+
+
 @estimator("mde", "minimum-distortion embedding")
 class MDE(GraphEmbedder):
     """A map that shows who is near whom, by minimum-distortion embedding (Agrawal, Ali and Boyd 2021).
@@ -43,7 +48,8 @@ class MDE(GraphEmbedder):
 
     X may be rows (dense, or sparse for euclidean and cosine), a `winkel.Graph`, a matrix of distances or neighbour lists
     (metric="precomputed"), or any items with a function as metric. Equal rows share a place, and weigh as one row with the
-    sum of their weights. `transform` places each new row by itself, and gives a row that equals a fitted one that row's place.
+    sum of their weights. `transform` places each new row by itself, and gives a row that equals a fitted one that row's place (the
+    first of them, where fitted rows that are equal have several).
 
     Parameters
     ----------
@@ -195,10 +201,17 @@ class MDE(GraphEmbedder):
         self.problem_: Problem | None = model.problem
 
     def _model(self) -> Model:
+        """The fitted model; kept as long as neither map nor parameters change, with what placing rows in it has prepared."""
         self._check_rows(getattr(self, "_rows", None))
+        key = (self.result_, repr(self.get_params()))
+        kept = _MODELS.get(self)
+        if kept is not None and kept[0][0] is key[0] and kept[0][1] == key[1]:
+            return kept[1]
         made = self._at_order_one()
         rows = Table(made._rows, validated=True)
-        return Model(Settings.of(self), made.result_, rows, self._item_of, self._repulsion)
+        model = Model(Settings.of(self), made.result_, rows, self._item_of, self._repulsion)
+        _MODELS[self] = (key, model)
+        return model
 
     def _powers(self) -> dict[str, int]:
         return {

@@ -186,7 +186,7 @@ class Field:
         k = self.kernel
         grid = None
         if k.name == "cauchy" and self.n_components in _GRID_ERROR:
-            grid = _cauchy_grid(self.n_components, k.exponent, self.tolerance, self._threads)
+            grid = cauchy_grid(self.n_components, k.exponent, self.tolerance, self._threads)
         if grid is not None and grid.beats_tree(points):
             sums = grid.evaluate(points, q)
             yield sums.potentials, sums.gradients
@@ -262,9 +262,10 @@ _GRID_ERROR = {2: (0.67, 2.1), 3: (0.45, 2.28)}
 
 
 @lru_cache(maxsize=8)  # which keeps the transforms of the kernel from iteration to iteration
-def _cauchy_grid(
+def cauchy_grid(
     n_components: int, exponent: float, tolerance: float, n_jobs: int
 ) -> GridField | VolumeField:
+    """The grid on which sums of the Cauchy kernel have forces within the tolerance."""
     size, rate = _GRID_ERROR[n_components]
     # Here 0.4 of what is allowed.
     spacing = rate / (np.log(size) - np.log(0.4 * tolerance))

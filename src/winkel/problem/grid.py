@@ -38,6 +38,16 @@ class GridSums:
     gradients: FloatArray
 
 
+@dataclass(frozen=True, eq=False)
+class HeldField:
+    """Coefficients of the splines of a potential on a grid, where its first node is, and how far nodes are apart."""
+
+    values: FloatArray
+    x: float
+    y: float
+    spacing: float
+
+
 class GridField:
     """Sums of f(d²) over all pairs of points in the plane, in time n + g log g for g grid nodes, in their precision.
 
@@ -80,18 +90,24 @@ class GridField:
         points = np.ascontiguousarray(Y)
         if points.ndim != 2 or points.shape[1] != 2:
             raise InvalidInputError(f"Y must have two columns; got shape {points.shape}.")
+        q = None if charges is None else np.ascontiguousarray(charges, dtype=points.dtype)
+        found = self.hold(points, q)
+        potentials, gradients = _core.grid_read(
+            points, found.values, found.x, found.y, found.spacing, self._threads
+        )
+        itself = points.dtype.type(self._f(np.zeros(1))[0])
+        potentials -= itself if q is None else itself * q
+        return GridSums(potentials, gradients)
+
+    def hold(self, points: FloatArray, charges: FloatArray | None = None) -> HeldField:
+        """The potential of all points on the grid, from which it can be read off anywhere near them."""
         low, sides = _box(points)
         spacing = self._spacing(max(sides))
         rows, cols = (_nodes(side, spacing) for side in sides)
         # Nodes lie on whole multiples of the spacing: the sums are then one smooth function of moving points.
         x, y = (spacing * (math.floor(least / spacing) - _MARGIN // 2) for least in low)
-        q = None if charges is None else np.ascontiguousarray(charges, dtype=points.dtype)
-        held = _core.grid_spread(points, q, x, y, spacing, rows, cols, self._threads)
-        potential = self._convolved(held, spacing)
-        potentials, gradients = _core.grid_read(points, potential, x, y, spacing, self._threads)
-        itself = points.dtype.type(self._f(np.zeros(1))[0])
-        potentials -= itself if q is None else itself * q
-        return GridSums(potentials, gradients)
+        spread = _core.grid_spread(points, charges, x, y, spacing, rows, cols, self._threads)
+        return HeldField(self._convolved(spread, spacing), x, y, spacing)
 
     def _convolved(self, held: FloatArray, spacing: float) -> FloatArray:
         """The potential at the nodes of the charges that they hold."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,12 @@ from ...solvers.base import History, Status
 from ...typing import FloatArray, IntArray
 from .distinct import Items, find_items
 from .leanings import Leanings
-from .placement import landmarks, place_by_distances, place_by_neighbors
+from .placement import Listing, Surroundings, landmarks, place_by_distances, place_by_neighbors
 from .plan import ITERATIONS, Settings, Source, make_plan, make_problem
 from .problems import check_weights, repulsion_of_a_row
 
 _BLOCK = 4096  # new rows placed at a time, which bounds the memory
+_WIDE = 2  # times as many fitted rows as neighbours are asked whether they would list a new row
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,34 @@ class Model:
     item_of: IntArray | None = None
     repulsion: float = 0.0
     problem: Problem | None = None
+    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def surroundings(self, run: Run) -> Surroundings:
+        """What new rows meet, made when it is first asked for and kept."""
+        if "surroundings" not in self._kept:
+            assert self.rows is not None
+            settings = self.settings
+            forces = settings.forces if settings.preserve == "neighbors" and self.repulsion > 0 else None
+            self._kept["surroundings"] = Surroundings.of(
+                self.rows, self.places, str(settings.metric), _WIDE * self.n_neighbors, forces, run
+            )
+        return self._kept["surroundings"]
+
+    def listing(self) -> Listing | None:
+        """How fitted rows list others, where those that list each other attract each other more."""
+        graph = self.result.graph
+        if not self.settings.forces.cauchy or graph is None or graph.knn_distances is None:
+            return None
+        if "listing" not in self._kept:
+            self._kept["listing"] = Listing.of(graph, self.items)
+        return self._kept["listing"]
+
+    @property
+    def n_neighbors(self) -> int:
+        """Fitted rows that a new one is compared with: as many as a fitted row has neighbours."""
+        graph = self.result.graph
+        lists = None if graph is None or self.settings.preserve == "distances" else graph.knn_indices
+        return 1 if lists is None else int(lists.shape[1])
 
     @property
     def items(self) -> IntArray:
@@ -95,15 +124,16 @@ def place(model: Model, rows: Table, run: Run) -> FloatArray:
     settings, Y = model.settings, model.places
     if len(Y) == 1:  # a map of equal rows has one place
         return np.repeat(Y, rows.shape[0], axis=0)
-    index, distance = _neighbors(model, rows, run)
+    index, distance = _neighbors(model, rows, run, wide=True)
     placed: FloatArray = Y[index[:, 0]]
-    new = np.flatnonzero(distance[:, 0] > 0)
+    new, listing = np.flatnonzero(distance[:, 0] > 0), model.listing()
     for start in range(0, len(new), _BLOCK):
         part = new[start : start + _BLOCK]
         if settings.preserve == "neighbors":
             placed[part] = place_by_neighbors(
-                Y, index[part], distance[part], settings.forces, model.repulsion, run
-            )
+                Y, index[part], distance[part], settings.forces, model.repulsion, run,
+                weights=None if listing is None else listing.weights(index[part], distance[part]), held=model.surroundings(run).held,
+            )  # fmt: skip
         else:
             placed[part] = _place_by_landmarks(model, rows.rows(part), run)
     return placed
@@ -242,13 +272,14 @@ def _of_rows(graph: Graph | None, items: Items, absent: tuple[Any, Any]) -> Grap
     return Graph.from_knn(index, distance, graph.origin, copy=False)
 
 
-def _neighbors(model: Model, rows: Table, run: Run) -> tuple[NDArray[np.int32], FloatArray]:
-    """The fitted rows nearest to new ones, as many as a fitted row has neighbours."""
-    assert model.rows is not None
-    graph = model.result.graph
-    lists = None if graph is None or model.settings.preserve == "distances" else graph.knn_indices
-    k = 1 if lists is None else lists.shape[1]
-    return nearest_rows(rows, model.rows, k, run, metric=str(model.settings.metric))
+def _neighbors(
+    model: Model, rows: Table, run: Run, *, wide: bool = False
+) -> tuple[NDArray[np.int32], FloatArray]:
+    """The fitted rows nearest to new ones, as many as a fitted row has neighbours; with `wide` those that may list it too."""
+    k = model.n_neighbors
+    if wide and model.listing() is not None:
+        k = min(_WIDE * k, len(model.places))
+    return model.surroundings(run).index.nearest(rows, k, run)
 
 
 def _place_by_landmarks(model: Model, rows: Table, run: Run) -> FloatArray:

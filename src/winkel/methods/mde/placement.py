@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
+from ...data import Table
+from ...graph import Graph
+from ...graph.graph import require_neighbor_lists
+from ...graph.index import RowIndex
 from ...problem.distortions import Distortion, FusedPart
 from ...problem.distortions.base import DEFAULT_FLOOR
-from ...problem.field import TABULATED
+from ...problem.distortions.penalties import Cauchy
+from ...problem.field import CAUCHY_TOLERANCE, TABULATED, Kernel, cauchy_grid
+from ...problem.grid import GridField, HeldField
 from ...problem.tabulation import tabulated
 from ...run import Run
-from ...typing import FloatArray
+from ...typing import FloatArray, IntArray
 from ..starts import weighted_mean
-from .problems import Forces
+from .problems import CAUCHY_MUTUAL, Forces
 
 MAX_LANDMARKS = 512
 _MAX_ITER, _TOL, _TRIES = 200, 1e-6, 30
 _NEAREST = 8  # landmarks between which a row begins
+_STARTS = 5  # nearest neighbours at whose places a row begins as well
+_GRID_FROM = 1000  # rows; fewer are summed one by one in as little time
+_FIELD_TOLERANCES, _MOST_NODES = (
+    (1e-3, CAUCHY_TOLERANCE),
+    2**22,
+)  # of forces; nodes of the finest grid to be kept
 
 Matrix = NDArray[np.float64]
 
@@ -30,6 +42,68 @@ def landmarks(n: int, run: Run) -> NDArray[np.int32]:
     return np.sort(run.stream("landmarks").permutation(n)[:MAX_LANDMARKS]).astype(np.int32)
 
 
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What new rows meet, made once for a map: an index of the fitted rows, and the repulsion of all of them.
+
+    `held` is the field Σⱼ (1 + |y − yⱼ|²)^−a on a grid, for the Cauchy penalty in the plane; None where fitted rows repel one by
+    one. Both are functions of the fitted rows and their places alone: a model file need not hold them.
+    """
+
+    index: RowIndex
+    held: HeldField | None
+
+    @classmethod
+    def of(
+        cls, rows: Table, Y: FloatArray, metric: str, n_neighbors: int, forces: Forces | None, run: Run
+    ) -> Surroundings:
+        """The surroundings of a map Y; without `forces` only the index."""
+        index = RowIndex.of(rows, metric, n_neighbors, run)
+        return cls(index, None if forces is None else _held_field(Y, forces, run))
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """How the fitted rows list others: the distance of the last in each list, their length, and what a row's links weigh in all.
+
+    Two rows that list each other attract each other more than where one lists the other.
+    """
+
+    reach: FloatArray
+    n_neighbors: int
+    usual: float
+
+    @classmethod
+    def of(cls, graph: Graph, items: IntArray) -> Listing:
+        """The lists of those rows of a neighbour graph that were fitted."""
+        lists, distances = require_neighbor_lists(graph, "placing new rows")
+        last, mutual = distances[:, -1], 2.0**CAUCHY_MUTUAL
+        # A link in one direction counts at both its ends.
+        links = np.where(distances[items] <= last[lists[items]], mutual, 2.0)
+        return cls(last[items], lists.shape[1], float(links.sum()) / len(items))
+
+    def weights(self, index: NDArray[np.int32], distance: FloatArray) -> FloatArray:
+        """Weights by which fitted rows attract new ones as if these had been fitted with them; 1 is the mean of the fit.
+
+        A fitted row would list a new one that is nearer than the last in its list.
+        """
+        lists, listed = np.arange(index.shape[1]) < self.n_neighbors, distance <= self.reach[index]
+        weights = np.where(lists & listed, 2.0**CAUCHY_MUTUAL, (lists | listed).astype(np.float64))
+        return np.asarray(weights * (self.n_neighbors / self.usual))
+
+
+def _held_field(Y: FloatArray, forces: Forces, run: Run) -> HeldField | None:
+    """The field of the Cauchy repulsion on a grid, where that is less work than all rows one by one."""
+    if not isinstance(forces.repulsive, Cauchy) or Y.shape[1] != 2 or len(Y) < _GRID_FROM:
+        return None
+    kernel = Kernel.of(forces.repulsive)
+    for tolerance in _FIELD_TOLERANCES:
+        grid = cauchy_grid(2, kernel.exponent, tolerance, run.n_jobs)
+        if isinstance(grid, GridField) and grid.n_nodes(Y) <= _MOST_NODES:
+            return grid.hold(np.ascontiguousarray(Y, dtype=np.float64))
+    return None
+
+
 def place_by_neighbors(
     Y: FloatArray,
     index: NDArray[np.int32],
@@ -37,19 +111,34 @@ def place_by_neighbors(
     forces: Forces,
     repulsion: float,
     run: Run,
+    *,
+    weights: FloatArray | None = None,
+    held: HeldField | None = None,
 ) -> FloatArray:
-    """Positions where attraction by the neighbours (q × k) and repulsion by landmarks balance.
+    """Positions where attraction by the neighbours (q × k) and repulsion by fitted rows balance.
 
-    `repulsion` is the total repulsive weight of a row, shared by the landmarks: what a fitted row met on average. The
-    Cauchy penalty is felt by close rows only, which landmarks cannot stand for: there all fitted rows repel.
+    `weights` (q × k, by default 1) are those of the neighbours' attraction. `repulsion` is the total repulsive weight of a
+    row, shared by all others: what a fitted row met on average. The Cauchy penalty is felt by close rows only, which no sample
+    of landmarks can stand for: there all fitted rows repel, by the field that the map holds (`held`) where there is one. A
+    row whose neighbours lie in several places begins at each of the nearest and between them, and keeps the best.
     """
     anchors = np.ascontiguousarray(Y, dtype=np.float64)
-    groups = [_penalty_group(forces.attractive, index, 1.0)]
+    groups = [_penalty_group(forces.attractive, index, 1.0 if weights is None else weights)]
+    potential = None
     if forces.repulsive is not None and repulsion > 0:
-        marks = np.arange(len(Y), dtype=np.int32) if forces.short_ranged else landmarks(len(Y), run)
-        groups.append(_penalty_group(forces.repulsive, marks[None, :], -repulsion / marks.size))
-    start = weighted_mean(anchors, index, distance)
-    return _core.place_rows(anchors, start, groups, _MAX_ITER, _TOL, run.n_jobs)
+        if held is not None:
+            weight = -repulsion / len(Y) * Kernel.of(forces.repulsive).weight
+            values = np.asarray(held.values, dtype=np.float64)
+            potential = _core.HeldPotential(values, held.x, held.y, held.spacing, weight)
+        else:
+            marks = np.arange(len(Y), dtype=np.int32) if forces.short_ranged else landmarks(len(Y), run)
+            groups.append(_penalty_group(forces.repulsive, marks[None, :], -repulsion / marks.size))
+    near = index[:, :_STARTS] if forces.short_ranged else index[:, :0]
+    starts = np.concatenate([weighted_mean(anchors, index, distance)[:, None], anchors[near]], axis=1)
+    n_starts = starts.shape[1]
+    return _core.place_rows(
+        anchors, starts.reshape(-1, Y.shape[1]), groups, _MAX_ITER, _TOL, run.n_jobs, n_starts, potential
+    )
 
 
 def place_by_distances(
@@ -78,12 +167,15 @@ def place_by_distances(
     return _core.place_rows(anchors, start, [group], _MAX_ITER, _TOL, run.n_jobs)
 
 
-def _penalty_group(penalty: Distortion, index: NDArray[np.int32], weight: float) -> _core.AnchorGroup:
-    """Fitted rows that share a penalty of one weight for all, by its fused kernel or by a table of its values."""
+def _penalty_group(
+    penalty: Distortion, index: NDArray[np.int32], weight: float | FloatArray
+) -> _core.AnchorGroup:
+    """Fitted rows that share a penalty, by its fused kernel or by a table of its values, with one weight or one each."""
     fused = penalty.fused()
+    weights = np.ascontiguousarray(np.broadcast_to(np.asarray(weight, dtype=np.float64), index.shape))
     if len(fused) == 1:
-        return _group(fused[0], index, np.full(index.shape, weight * fused[0].weights), None)
-    index, weights = np.ascontiguousarray(index), np.full(index.shape, weight)
+        return _group(fused[0], index, weights * fused[0].weights, None)
+    index = np.ascontiguousarray(index)
     return _core.AnchorGroup(TABULATED, 0.0, 0.0, penalty.floor, index, weights, None, tabulated(penalty))
 
 

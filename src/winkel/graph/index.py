@@ -1,0 +1,105 @@
+"""Rows that new ones are compared with again and again: nearest rows by a sketch of few coordinates, then true distances.
+
+The sketch holds the coordinates of the rows along the 64 directions of largest variance, in a sample of them, and their whole
+norms: squared norms less twice the product of two sketches is the squared distance but for what two rows share beyond those
+directions. The nearest by that are candidates, of which the nearest by true distance are kept. How many candidates it takes
+is measured on rows of the index. Each new row's result depends on that row alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from .. import _core
+from ..data import Table
+from ..run import Run, Stream
+from ..typing import FloatArray
+from . import search
+from .knn import nearest_rows
+from .metrics import Float32, metric_name, plan_preparation
+from .search import Indices, Points
+
+_DIRECTIONS = 64  # of a sketch, as the core's projection has
+_LEAST_ROWS, _LEAST_COLUMNS = 10_000, 192  # below, all true distances take less time, or not much more
+_SAMPLE, _PROBES = 2048, 256  # rows that the directions are those of, and that the recall is measured on
+_CANDIDATES, _MOST_CANDIDATES = (3, 6, 12), 512  # for each neighbour, and in all
+RECALL = 0.98
+
+
+@dataclass(frozen=True, eq=False)
+class RowIndex:
+    """Fitted rows, and what makes repeated searches among them fast.
+
+    `recall` is the measured share of true neighbours that a search finds; 1 where all distances are computed.
+    """
+
+    rows: Table
+    metric: str
+    points: Points | None = None
+    directions: Float32 | None = None
+    sketch: Float32 | None = None
+    candidates: int = 0  # for each neighbour
+    recall: float = 1.0
+
+    @classmethod
+    def of(cls, rows: Table, metric: str, n_neighbors: int, run: Run) -> RowIndex:
+        """The index of rows for searches of about `n_neighbors`; without a sketch where one does not pay."""
+        name, plain = metric_name(metric), cls(rows, metric)
+        X = rows.values
+        n, m = X.shape
+        if sp.issparse(X) or n < _LEAST_ROWS or m < _LEAST_COLUMNS or 6 * n_neighbors > _MOST_CANDIDATES:
+            return plain
+        points = Points.of(X, plan_preparation(X, name), run.n_jobs)
+        if points.plan.rule.search != 0:  # distances that are no sums of squares
+            return plain
+        directions = _directions(points.P)
+        sketch = _core.project(points.P, directions, run.n_jobs)
+        probes = np.sort(Stream.named(0, "probes of an index").permutation(n)[:_PROBES])
+        near = search.query(points, X[probes], np.full(len(probes), -1), n_neighbors)[1][:, -1:] * (1 + 1e-6)
+        for candidates in _CANDIDATES:
+            if candidates * n_neighbors > min(_MOST_CANDIDATES, n // 8):
+                break
+            found = cls(rows, metric, points, directions, sketch, candidates)
+            _, distance = found._by_sketch(X[probes], n_neighbors, run.n_jobs)
+            recall = float((distance <= near).mean())
+            if recall >= RECALL:
+                return cls(rows, metric, points, directions, sketch, candidates, recall)
+        return plain
+
+    def nearest(self, new: Table, k: int, run: Run) -> tuple[Indices, FloatArray]:
+        """The k rows nearest to each new one, nearest first, and their distances."""
+        if self.points is None or sp.issparse(new.values) or new.dtype != self.rows.dtype:
+            return nearest_rows(new, self.rows, k, run, metric=self.metric)
+        return self._by_sketch(new.values, k, run.n_jobs)
+
+    def _by_sketch(self, Q: Any, k: int, n_jobs: int) -> tuple[Indices, FloatArray]:
+        assert self.points is not None
+        assert self.directions is not None
+        assert self.sketch is not None
+        plan = self.points.plan
+        P = plan.apply(Q)
+        width = min(self.candidates * k + 8, len(self.points))
+        found, _ = _core.search_queries(
+            _core.project(P, self.directions, n_jobs), plan.norms(P), self.sketch, self.points.norm, 0, width, n_jobs
+        )  # fmt: skip
+        return _core.refine_neighbors(Q, self.points.X, np.full(len(Q), -1), found, plan.rule.kind, k, n_jobs)
+
+
+def _directions(P: Float32) -> Float32:
+    """Orthonormal directions of the largest variance of a sample of the rows."""
+    chosen = np.sort(Stream.named(0, "sample of an index").permutation(len(P))[:_SAMPLE])
+    sample = P[chosen].astype(np.float64)
+    sample -= sample.mean(axis=0)
+    n, m = sample.shape
+    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+        if m <= n:
+            top = np.linalg.eigh(sample.T @ sample)[1][:, ::-1][:, :_DIRECTIONS]
+        else:
+            top = sample.T @ np.linalg.eigh(sample @ sample.T)[1][:, ::-1][:, :_DIRECTIONS]
+            top /= np.maximum(np.linalg.norm(top, axis=0), 1e-300)
+    return np.ascontiguousarray(top, dtype=np.float32)

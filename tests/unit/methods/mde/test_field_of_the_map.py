@@ -1,0 +1,104 @@
+"""New rows in the field of a map: the field against the exact sum, places against those among all fitted rows one by one."""
+
+import numpy as np
+import pytest
+
+import winkel as wk
+from winkel import _core
+from winkel.methods.mde import placement
+from winkel.methods.mde.placement import Listing, _held_field, place_by_neighbors
+from winkel.methods.mde.problems import Forces
+from winkel.problem import Centered
+from winkel.run import Run
+
+RUN = Run(n_jobs=2)
+FORCES = Forces.of("auto", "auto", "auto", 2, Centered())
+
+
+@pytest.fixture(scope="module")
+def map_and_lists():
+    random = np.random.default_rng(0)
+    Y = 8 * random.normal(size=(1500, 2))
+    index = random.integers(0, 1500, size=(40, 6)).astype(np.int32)
+    near = wk.graph.knn(Y, 6).knn_indices
+    index[:30] = near[random.permutation(1500)[:30]]  # the others have neighbours all over the map
+    return Y, index, random.uniform(0.5, 1, size=index.shape)
+
+
+@pytest.mark.parametrize("exponent", [1.0, 0.5])
+def test_the_held_field_is_the_sum_over_all_rows(map_and_lists, exponent):
+    Y, *_ = map_and_lists
+    held = _held_field(
+        Y, Forces.of("auto", wk.penalties.Cauchy(exponent=exponent), "all", 2, Centered()), RUN
+    )
+    at = np.random.default_rng(1).uniform(-20, 20, size=(50, 2))
+    found, slope = _core.grid_read(
+        at[np.abs(at).max(axis=1) < 15], held.values, held.x, held.y, held.spacing, 1
+    )
+    at = at[np.abs(at).max(axis=1) < 15]
+    off = at[:, None] - Y
+    square = (off**2).sum(axis=2)
+    np.testing.assert_allclose(found, ((1 + square) ** -exponent).sum(axis=1), rtol=1e-3)
+    exact = (-2 * exponent * (1 + square) ** (-exponent - 1))[:, :, None] * off
+    np.testing.assert_allclose(slope, exact.sum(axis=1), atol=2e-3 * np.abs(exact.sum(axis=1)).max())
+
+
+def test_places_by_the_field_are_those_among_all_rows_one_by_one(map_and_lists):
+    Y, index, distance = map_and_lists
+    weights = np.random.default_rng(2).uniform(0.5, 2, size=index.shape)
+    held = _held_field(Y, FORCES, RUN)
+    found = place_by_neighbors(Y, index, distance, FORCES, 20.0, RUN, weights=weights, held=held)
+    exact = place_by_neighbors(Y, index, distance, FORCES, 20.0, RUN, weights=weights)
+    assert np.median(np.linalg.norm(found - exact, axis=1)) < 3e-3
+    assert (np.linalg.norm(found - exact, axis=1)[:30] < 0.02).mean() > 0.9
+    alone = place_by_neighbors(
+        Y, index[5:6], distance[5:6], FORCES, 20.0, RUN, weights=weights[5:6], held=held
+    )
+    np.testing.assert_array_equal(alone[0], found[5])
+
+
+def test_beyond_the_grid_the_field_goes_on_as_it_ends(map_and_lists):
+    Y, *_ = map_and_lists
+    held = _held_field(Y, FORCES, RUN)
+    potential = _core.HeldPotential(held.values, held.x, held.y, held.spacing, 1.0)
+    # A neighbour far outside pulls the row there; nothing holds it back.
+    far = np.concatenate([Y, [[500.0, 500.0]]])
+    group = placement._penalty_group(FORCES.attractive, np.array([[1500]], dtype=np.int32), 1.0)
+    found = _core.place_rows(far, np.array([[490.0, 503.0]]), [group], 200, 1e-9, 1, 1, potential)
+    np.testing.assert_allclose(found, [[500.0, 500.0]], atol=1e-3)
+
+
+def test_small_maps_and_other_dimensions_hold_no_field(map_and_lists):
+    Y, *_ = map_and_lists
+    assert _held_field(Y[:200], FORCES, RUN) is None
+    assert _held_field(np.pad(Y, ((0, 0), (0, 1))), FORCES, RUN) is None
+    assert _held_field(Y * 1e4, FORCES, RUN) is None  # a grid that fine would be too large
+    assert _held_field(Y, Forces.of("auto", "log", "auto", 2, Centered()), RUN) is None
+
+
+def test_new_rows_are_weighted_as_fitted_ones():
+    # Places 0, 1, 3, 7 on a line, two neighbours each: lists 1 2, 0 2, 1 0, 2 1, which end at 3, 2, 3 and 6.
+    graph = wk.graph.knn([[0.0], [1.0], [3.0], [7.0]], 2)
+    listing = Listing.of(graph, np.arange(4))
+    np.testing.assert_allclose(listing.reach, [3, 2, 3, 6])
+    # Mutual: 0-1, 0-2, 1-2, from both ends; 3 lists 2 and 1, which do not list it: (6 × 4 + 2 × 2) / 4 a row.
+    assert listing.usual == pytest.approx(7.0)
+    # A new row at 2.5 lists 3 and 1, which would list it; 0 would list it too (2.5 < 3), and so would 7 (4.5 < 6).
+    weights = listing.weights(np.array([[2, 1, 0, 3]], dtype=np.int32), np.array([[0.5, 1.5, 2.5, 4.5]]))
+    np.testing.assert_allclose(weights, np.array([[4, 4, 1, 1]]) * 2 / 7)
+
+
+def test_a_loaded_model_places_rows_in_the_same_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr(placement, "_GRID_FROM", 100)
+    X = wk.datasets.load_digits().X
+    mde = wk.MDE(max_iter=30, random_state=0).fit(X[:300])
+    assert mde._model().surroundings(RUN).held is not None
+    first = mde.transform(X[300:340])
+    np.testing.assert_array_equal(mde.transform(X[300:340]), first)  # what was prepared serves again
+    np.testing.assert_array_equal(mde.transform(X[307:308])[0], first[7])
+    np.testing.assert_array_equal(mde.transform(X[:5]), mde.embedding_[:5])
+    mde.save(tmp_path / "model.winkel")
+    np.testing.assert_array_equal(wk.load(tmp_path / "model.winkel").transform(X[300:340]), first)
+    before = mde._model()
+    mde.fit(X[:200])
+    assert mde._model() is not before  # of another map
