@@ -28,6 +28,11 @@ _DIRECTIONS = 64  # of a sketch, as the core's projection has
 _LEAST_ROWS, _LEAST_COLUMNS = 10_000, 192  # below, all true distances take less time, or not much more
 _SAMPLE, _PROBES = 2048, 256  # rows that the directions are those of, and that the recall is measured on
 _CANDIDATES, _MOST_CANDIDATES = (3, 6, 12), 512  # for each neighbour, and in all
+_SUMS_OF_SQUARES = (
+    "euclidean",
+    "cosine",
+    "correlation",
+)  # metrics whose rows, once prepared, are compared so
 RECALL = 0.98
 
 
@@ -52,11 +57,15 @@ class RowIndex:
         name, plain = metric_name(metric), cls(rows, metric)
         X = rows.values
         n, m = X.shape
-        if sp.issparse(X) or n < _LEAST_ROWS or m < _LEAST_COLUMNS or 6 * n_neighbors > _MOST_CANDIDATES:
+        if (
+            name not in _SUMS_OF_SQUARES
+            or sp.issparse(X)
+            or n < _LEAST_ROWS
+            or m < _LEAST_COLUMNS
+            or 6 * n_neighbors > _MOST_CANDIDATES
+        ):
             return plain
         points = Points.of(X, plan_preparation(X, name), run.n_jobs)
-        if points.plan.rule.search != 0:  # distances that are no sums of squares
-            return plain
         directions = _directions(points.P)
         sketch = _core.project(points.P, directions, run.n_jobs)
         probes = np.sort(Stream.named(0, "probes of an index").permutation(n)[:_PROBES])

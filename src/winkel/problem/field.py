@@ -262,9 +262,7 @@ _GRID_ERROR = {2: (0.67, 2.1), 3: (0.45, 2.28)}
 
 
 @lru_cache(maxsize=8)  # which keeps the transforms of the kernel from iteration to iteration
-def cauchy_grid(
-    n_components: int, exponent: float, tolerance: float, n_jobs: int
-) -> GridField | VolumeField:
+def cauchy_grid(n_components: int, exponent: float, tolerance: float, n_jobs: int) -> GridField | VolumeField:
     """The grid on which sums of the Cauchy kernel have forces within the tolerance."""
     size, rate = _GRID_ERROR[n_components]
     # Here 0.4 of what is allowed.

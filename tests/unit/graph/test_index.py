@@ -60,6 +60,7 @@ def test_is_exact_where_a_sketch_does_not_pay_or_does_not_work(rows):
         (rows[:400], "euclidean"),
         (rows[:, :50], "euclidean"),
         (rows, "manhattan"),
+        (np.abs(rows), "canberra"),
         (noise, "euclidean"),
     ):
         made = RowIndex.of(table(values), metric, 5, RUN)
