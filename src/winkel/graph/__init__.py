@@ -7,6 +7,7 @@
     matrices  ─┘                         └─ laplacian, spectral_layout: spectral_embedding
 
     graph.py  edges.py  origin.py             the Graph, checks of what it is made from, how it was made
+    combining.py                              one graph of several
     knn.py ── metrics.py, search.py, precomputed.py      neighbours of rows, of distances, by a function
 
 A public function reads its parameters into a `Run`; what methods call takes one: `neighbor_graph` (knn), `nearest_rows`
@@ -14,6 +15,7 @@ A public function reads its parameters into a `Run`; what methods call takes one
 `spectral_coordinates` (spectral_embedding).
 """
 
+from .combining import combine
 from .graph import Graph
 from .knn import knn, knn_query
 from .knn import nearest_rows as nearest_rows
@@ -32,6 +34,7 @@ __all__ = [
     "Graph",
     "Origin",
     "Recall",
+    "combine",
     "knn",
     "knn_query",
     "laplacian",
