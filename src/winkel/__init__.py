@@ -37,6 +37,7 @@ _NAMES = {
     "load": "embedding",
     "locally_linear_extension": "methods.tsm",
     "plot": "view",
+    "plot_decoded": "view",
     "preserve_distances": "methods.mde",
     "preserve_neighbors": "methods.mde",
     "compare": "measures.compare",

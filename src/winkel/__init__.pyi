@@ -43,6 +43,7 @@ from .problem import penalties as penalties
 from .view import animate as animate
 from .view import explore as explore
 from .view import plot as plot
+from .view import plot_decoded as plot_decoded
 from .view import write_html as write_html
 
 __version__: str

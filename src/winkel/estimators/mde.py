@@ -185,6 +185,10 @@ class MDE(GraphEmbedder):
             self._multiply_fitted(self._exponent)
         return np.array(self.embedding_[-rows.shape[0] :])
 
+    def _rows_and_places(self) -> tuple[Any, FloatArray]:
+        rows = getattr(self, "_rows", None)
+        return rows, self._result.Y if rows is None else self._result.Y[self.items_]
+
     @property
     def items_(self) -> IntArray:
         """The rows that the items of `problem_` stand for."""

@@ -16,7 +16,15 @@ from typing import Any, TypeVar, dataclass_transform
 
 _Class = TypeVar("_Class", bound=type)
 _KNOWN: dict[str, Entry] = {}
-_SHARED = ("registry", "base", "portable", "units", "outcome", "forces")  # these hold no estimator
+_SHARED = (
+    "registry",
+    "base",
+    "portable",
+    "units",
+    "outcome",
+    "forces",
+    "decoding",
+)  # these hold no estimator
 
 
 @dataclass(frozen=True)
