@@ -197,9 +197,9 @@ class ReLUMap(torch.nn.Module):  # type: ignore[misc]
     >>> import winkel as wk
     >>> from winkel.torch import ReLUMap
     >>> X = wk.datasets.load_digits().X
-    >>> tsm = wk.TSM(16, max_iter=20, random_state=0).fit(X[:600])
+    >>> tsm = wk.TSM(16, max_iter=5, random_state=0).fit(X)
     >>> layer = ReLUMap(X[:100], tsm.embedding_[:100], tsm.threshold_)
-    >>> tuple(layer(torch.as_tensor(X[600:605], dtype=torch.float32)).shape)
+    >>> tuple(layer(torch.as_tensor(X[200:205], dtype=torch.float32)).shape)
     (5, 16)
     """
 

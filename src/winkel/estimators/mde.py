@@ -17,7 +17,7 @@ from ..methods.mde.fit import Model, extend, fit, place
 from ..methods.mde.leanings import Leanings
 from ..methods.mde.plan import Settings
 from ..methods.mde.problems import MAX_DISTANCES
-from ..problem import Constraint, Problem
+from ..problem import Constraint, Problem, Standardized
 from ..problem.distortions import Distortion
 from ..typing import FloatArray, IntArray
 from .base import GraphEmbedder
@@ -90,7 +90,8 @@ class MDE(GraphEmbedder):
         How far the map shows sparse surroundings of the data as sparse, from 0 (all alike) to 1; the score
         "density_correlation" says how well.
     solver : {"auto", "lbfgs", "stochastic"}, default="auto"
-        As in `winkel.Problem.solve`; "stochastic" takes a tenth of the pairs at a time.
+        As in `winkel.Problem.solve`; "stochastic" takes a tenth of the pairs at a time, and draws dissimilar pairs where
+        repulsive_pairs="auto".
     max_iter : int or None, default=None
         Iterations at most. None makes 100 with the Cauchy penalty over all pairs, and 300 otherwise.
     tol : float, default=1e-5
@@ -218,14 +219,22 @@ class MDE(GraphEmbedder):
         return model
 
     def _powers(self) -> dict[str, int]:
+        in_unit = self.preserve == "distances" and not self._standardized
         return {
-            "Y": self._metric_power * int(self.preserve == "distances"),
+            "Y": self._metric_power * int(in_unit),
+            "distance_scale": -self._metric_power * int(self._standardized),
             "graph": self._metric_power,
             "_rows": 1,
         }
 
+    @property
+    def _standardized(self) -> bool:
+        """Whether the constraint says how large the map is, in any unit of the data."""
+        named = isinstance(self.constraint, str) and self.constraint == "standardized"
+        return named or isinstance(self.constraint, Standardized)
+
     def _in_unit_of_data(self) -> str | None:
-        if self.preserve != "distances":
+        if self.preserve != "distances" or self._standardized:
             return super()._in_unit_of_data()
         if self.anchors is not None:
             return "anchors"

@@ -163,6 +163,7 @@ class Constrained(ABC):
         *,
         solver: str = "auto",
         batch_size: int | None = None,
+        trust: float | None = None,
         max_iter: int = 300,
         tol: float = 1e-5,
         memory_size: int = 10,
@@ -187,6 +188,9 @@ class Constrained(ABC):
             standardized ones. "auto" takes an exact solver where there is one, and "lbfgs" elsewhere.
         batch_size : int or None, default=None
             Pairs in a batch of the stochastic solver; None takes a tenth of them, or a million if that is less.
+        trust : float or None, default=None
+            λ of the stochastic solver (section 6.2): the larger, the further a round may move from the last; None is 30, and
+            the paper has 10.
         max_iter : int, default=300
             Iterations at most; for the stochastic solver, rounds.
         tol : float, default=1e-5
@@ -218,7 +222,12 @@ class Constrained(ABC):
         from .solving import SolverSettings, solve
 
         settings = SolverSettings(
-            solver=solver, batch_size=batch_size, max_iter=max_iter, tol=tol, memory_size=memory_size
+            solver=solver,
+            batch_size=batch_size,
+            trust=trust,
+            max_iter=max_iter,
+            tol=tol,
+            memory_size=memory_size,
         )
         run = Run.of(
             random_state=random_state,

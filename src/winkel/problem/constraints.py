@@ -6,6 +6,7 @@ Each is three methods (Agrawal et al. 2021, sections 2.4, 5 and 6.1.2); a user's
 from __future__ import annotations
 
 import copy
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
@@ -118,6 +119,11 @@ class Standardized(_Threaded):
     >>> np.allclose(Y.T @ Y / 100, np.eye(2))
     True
     """
+
+    @staticmethod
+    def natural_length(n: int, m: int) -> float:
+        """√(2nm/(n−1)): the root mean square of all distances in a standardized embedding (section 2.4.3)."""
+        return math.sqrt(2.0 * n * m / (n - 1))
 
     def check(self, n: int, m: int) -> None:
         if n <= m:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import choice, integer, number, optional
+from ..checks import choice, integer, number, optional, positive
 from ..embedding import Embedding
 from ..errors import InvalidParameterError, NotConvergedWarning
 from ..run import Run, Stream
@@ -43,6 +43,7 @@ class SolverSettings:
 
     solver: str = "auto"
     batch_size: int | None = None
+    trust: float | None = None
     max_iter: int = 300
     tol: float = 1e-5
     memory_size: int = 10
@@ -51,6 +52,7 @@ class SolverSettings:
     def __post_init__(self) -> None:
         choice("solver", self.solver, SOLVERS)
         optional(integer, "batch_size", self.batch_size, 1)
+        optional(positive, "trust", self.trust)
         integer("max_iter", self.max_iter, 0)
         number("tol", self.tol, 0.0)
         integer("memory_size", self.memory_size, 1)
@@ -127,6 +129,10 @@ def choose(problem: Problem | StreamProblem, settings: SolverSettings) -> str:
     if settings.batch_size is not None and chosen != "stochastic":
         raise InvalidParameterError(
             f'batch_size={settings.batch_size} is for solver="stochastic"; the solver here is {chosen!r}.'
+        )
+    if settings.trust is not None and chosen != "stochastic":
+        raise InvalidParameterError(
+            f'trust={settings.trust:g} is for solver="stochastic"; the solver here is {chosen!r}.'
         )
     if isinstance(problem, StreamProblem):
         if chosen != "stochastic":
@@ -232,15 +238,19 @@ def _eigen(problem: Problem, seed: int) -> _Task:
 def _stochastic(
     problem: Problem | StreamProblem, start: ArrayLike | None, settings: SolverSettings, seed: int
 ) -> _Task:
-    from ..solvers.stochastic import StochasticProximal
+    from ..solvers.stochastic import TRUST, StochasticProximal
 
     whole = problem if isinstance(problem, StreamProblem) else StreamProblem.of(problem)
     size = whole.default_batch_size if settings.batch_size is None else settings.batch_size
     solver = StochasticProximal(
-        batch_size=size, seed=seed, memory_size=settings.memory_size, tol=settings.tol
+        batch_size=size,
+        seed=seed,
+        memory_size=settings.memory_size,
+        tol=settings.tol,
+        trust=TRUST if settings.trust is None else settings.trust,
     )
     first = whole.batch(0, size, seed)
-    described = {**_described(first, settings), "batch_size": int(size)}
+    described = {**_described(first, settings), "batch_size": int(size), "trust": solver.trust}
     return _Task(solver, whole, starting_point(first, start, seed), described, first)
 
 

@@ -25,6 +25,9 @@ DIFFERENCE = 1e-4
 CANCELLED = 1e-3
 
 
+TRUST = 30.0  # λ; see StochasticProximal
+
+
 class BatchedProblem(Protocol):
     """What the solver needs of a problem."""
 
@@ -81,7 +84,7 @@ class StochasticProximal:
     inner_iter: int = 30
     memory_size: int = 10
     tol: float = 1e-5
-    trust: float = 30.0
+    trust: float = TRUST
     name = "stochastic proximal"
     expects_convergence = False
 

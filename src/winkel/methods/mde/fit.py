@@ -83,6 +83,11 @@ class Model:
         return first[numbers >= 0]
 
     @property
+    def distance_scale(self) -> float:
+        """What distances of the data are multiplied by before they are preserved."""
+        return float(self.result.settings.get("distance_scale", 1.0))
+
+    @property
     def places(self) -> FloatArray:
         """Places of `rows` on the map."""
         return self.result.Y if self.item_of is None else self.result.Y[self.items]
@@ -154,10 +159,12 @@ def extend(model: Model, rows: Table, run: Run) -> Model:
     if len(Y) == n:
         return _with_copies(model, items)
     source = Source.of(joined, settings, run)
-    problem, _ = make_problem(source, settings, Anchored(np.arange(n), Y[:n]), run)
+    fixed = Anchored(np.arange(n), Y[:n])
+    problem = make_problem(source, settings, fixed, run, model.distance_scale).problem
     # Pairs of fitted rows no longer change.
     problem = problem.restricted(np.flatnonzero((problem.edges >= n).any(axis=1)))
     result = solve(problem, Y, settings.solving(ITERATIONS), items.watched(run))
+    result = _with_scale(result, settings, model.distance_scale)
     Y = items.spread(result.Y)
     Y[items.absent] = model.result.Y[items.absent]
     graph = _of_rows(source.graph, items, _lists(model.result.graph, items.absent))
@@ -214,6 +221,7 @@ def _embed(
     if leanings is not None:
         plan = replace(plan, problem=leanings.lean(plan.problem, source.graph))
     result = solve(plan.problem, plan.start, plan.solving, run, plan.stages)
+    result = _with_scale(result, settings, plan.scale)
     repulsion = 0.0
     if settings.preserve == "neighbors" and source.graph is not None:
         repulsion = repulsion_of_a_row(plan.problem, source.graph)
@@ -224,6 +232,13 @@ def _embed(
         repulsion=repulsion,
         problem=plan.problem,
     )
+
+
+def _with_scale(result: Embedding, settings: Settings, scale: float) -> Embedding:
+    """The result, saying what distances were multiplied by, if they were preserved."""
+    if settings.preserve != "distances":
+        return result
+    return replace(result, settings={**result.settings, "distance_scale": scale})
 
 
 def _one_place(row: Table, settings: Settings, run: Run) -> Model:
@@ -290,6 +305,7 @@ def _place_by_landmarks(model: Model, rows: Table, run: Run) -> FloatArray:
     )
     distances = np.empty(index.shape)
     np.put_along_axis(distances, index.astype(np.int64), distance.astype(np.float64), axis=1)
+    distances *= model.distance_scale
     return place_by_distances(model.places, marks, distances, model.settings.loss, run)
 
 

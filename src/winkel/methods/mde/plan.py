@@ -28,7 +28,7 @@ from ...solvers import iterate
 from ...solvers.lbfgs import LBFGS
 from ...typing import FloatArray, Metric
 from ..starts import pivot_start, principal_start, spectral_start
-from .problems import Forces, distance_problem, named_constraint, neighbor_problem
+from .problems import Asked, Forces, distance_problem, named_constraint, neighbor_problem
 
 # Stages of weak repulsion that lead to the Cauchy penalty: classes come apart before neighbours do. A map that repels
 # more is wider, by about the root of how much more; with these stretches 100 iterations end on MNIST below what 160
@@ -86,7 +86,11 @@ class Settings:
             n_neighbors=integer("n_neighbors", wishes.n_neighbors, 1),
             metric=wishes.metric,
             forces=Forces.of(
-                wishes.attractive, wishes.repulsive, wishes.repulsive_pairs, n_components, constraint
+                wishes.attractive,
+                wishes.repulsive,
+                _repulsive_pairs(wishes.repulsive_pairs, wishes.solver),
+                n_components,
+                constraint,
             ),
             repulsive_fraction=positive("repulsive_fraction", wishes.repulsive_fraction),
             loss=as_loss(wishes.loss),
@@ -108,6 +112,11 @@ class Settings:
             memory_size=self.memory_size,
             expects_convergence=False,
         )
+
+
+def _repulsive_pairs(asked: str, solver: str) -> str:
+    """What was asked for; batches of pairs know no sum over all pairs, so "auto" is a sample with them."""
+    return "sampled" if asked == "auto" and solver == "stochastic" else asked
 
 
 @dataclass(frozen=True)
@@ -144,37 +153,39 @@ class Plan:
     """How a map is made.
 
     `problem` holds what attracts and what repels, `start` the positions to begin with, `stages` the problems of weaker
-    repulsion on the way, and `solving` the solver and its iterations.
+    repulsion on the way, and `solving` the solver and its iterations. Distances are preserved times `scale`.
     """
 
     problem: Problem
     start: FloatArray
     stages: tuple[Stage, ...]
     solving: SolverSettings
+    scale: float = 1.0
 
 
 def make_plan(source: Source, settings: Settings, run: Run) -> Plan:
     """The plan that suits the data and what was asked for."""
-    problem, distances = make_problem(source, settings, settings.constraint, run)
+    asked = make_problem(source, settings, settings.constraint, run)
+    problem, distances, scale = asked.problem, asked.distances, asked.scale
     if not isinstance(settings.init, str):  # the user knows where to begin, so there is nothing to lead up to
-        return Plan(problem, settings.init, (), settings.solving(ITERATIONS))
+        return Plan(problem, settings.init, (), settings.solving(ITERATIONS), scale)
     stages = _stages(problem) if settings.preserve == "neighbors" and settings.forces.cauchy else ()
     start = _start(problem, source, settings, run)
     if distances is not None:
         start = fit_scale(problem, start, distances)
     start = np.asarray(start, dtype=source.precision)
-    return Plan(problem, start, stages, settings.solving(STAGED_ITERATIONS if stages else ITERATIONS))
+    return Plan(problem, start, stages, settings.solving(STAGED_ITERATIONS if stages else ITERATIONS), scale)
 
 
 def make_problem(
-    source: Source, settings: Settings, constraint: Constraint, run: Run
-) -> tuple[Problem, FloatArray | None]:
-    """What is asked of the map under a constraint, and the original distances if these are to be preserved."""
+    source: Source, settings: Settings, constraint: Constraint, run: Run, scale: float | None = None
+) -> Asked:
+    """What is asked of the map under a constraint, by distances that are times `scale` of the data's (see `distance_problem`)."""
     data, graph, m = source.data, source.graph, settings.n_components
     if settings.preserve == "neighbors":
         assert graph is not None
         forces, fraction = settings.forces, settings.repulsive_fraction
-        return neighbor_problem(graph, forces, fraction, constraint, m, run, source.weights), None
+        return Asked(neighbor_problem(graph, forces, fraction, constraint, m, run, source.weights))
     # Neighbour lists and sparse matrices hold some distances only; the others are paths between them.
     partial = graph is not None and (isinstance(data, tuple) or issparse(data))
     return distance_problem(
@@ -186,6 +197,7 @@ def make_problem(
         m,
         run,
         source.weights,
+        scale,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ CAUCHY_LEAST = 100.0
 # instead of 1 brings recall from 0.365 to 0.378 and label accuracy from 0.973 to 0.976.
 CAUCHY_MUTUAL = 2
 MAX_DISTANCES = 5 * 10**7  # pairs whose distances are preserved at most, which take about 5.5 GB
+WIDEST = 1e12  # times the median weight of similar pairs, that a weight may have
+HEAVIEST = 1e30  # weight of a pair, with squares of distances still a number in single precision
 _PAIR_BYTES = 110.0  # measured peak of listing, packing and solving, for each pair
 
 
@@ -186,6 +189,7 @@ def neighbor_problem(
         raise InvalidInputError("the graph has no edges, so there are no neighbours to preserve.")
     edges: IntArray = graph.edges
     weights: FloatArray = graph.weights.astype(np.float64)
+    _check_pair_weights(weights)
     background: Distortion | None = None
     if forces.cauchy and graph.knn_indices is not None:
         weights = weights**CAUCHY_MUTUAL
@@ -215,6 +219,21 @@ def neighbor_problem(
     )
 
 
+def _check_pair_weights(weights: FloatArray) -> None:
+    """Raise where no pair attracts, or where one does so much that single precision would know no other."""
+    positive_weights = weights[weights > 0]
+    if not len(positive_weights):
+        raise InvalidInputError(
+            "No weight of the graph is above zero, so nothing attracts; give similar pairs positive weights."
+        )
+    largest, usual = float(np.abs(weights).max()), float(np.median(positive_weights))
+    if largest > WIDEST * usual or largest > HEAVIEST:
+        raise InvalidInputError(
+            f"The largest weight of the graph is {largest:.3g}, and the median {usual:.3g}: beside it other pairs would not count. "
+            f"Clip or rescale the weights to at most {min(WIDEST * usual, HEAVIEST):.3g}."
+        )
+
+
 def repulsion_of_a_row(problem: Problem, graph: Graph) -> float:
     """Total repulsive weight that a row of `neighbor_problem(graph)` meets on average, where each neighbour attracts by 1."""
     shared = 0.0 if problem.background is None else -float(problem.background.weights) * (graph.n - 1)  # type: ignore[attr-defined]
@@ -237,6 +256,9 @@ def preserve_distances(
     max_memory: int | float | str | None = None,
 ) -> Problem:
     """The Problem whose pairs ask for the distances they have in the data, as `winkel.MDE(preserve="distances")` poses it.
+
+    A standardized map has its size from the constraint. Distances are then brought to it: multiplied so that their root mean
+    square is the map's, √(2nm/(n−1)) for n rows in m dimensions (section 4.2), so the unit of the data does not matter.
 
     Parameters
     ----------
@@ -278,7 +300,17 @@ def preserve_distances(
     run = Run.of(random_state=random_state, n_jobs=n_jobs, max_memory=max_memory)
     n_components = integer("n_components", n_components, 1)
     make, most = as_loss(loss), integer("max_distances", max_distances, 1)
-    return distance_problem(data, metric, make, most, named_constraint(constraint), n_components, run)[0]
+    allowed = named_constraint(constraint)
+    return distance_problem(data, metric, make, most, allowed, n_components, run).problem
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is asked of a map; and where distances are to be preserved, these, as they are asked for, times `scale` of the data's."""
+
+    problem: Problem
+    distances: FloatArray | None = None
+    scale: float = 1.0
 
 
 def distance_problem(
@@ -290,8 +322,12 @@ def distance_problem(
     n_components: int,
     run: Run,
     sample_weight: FloatArray | None = None,
-) -> tuple[Problem, FloatArray]:
-    """The Problem of the distances in rows, in a matrix of distances, by a function, or along a graph; and the distances."""
+    scale: float | None = None,
+) -> Asked:
+    """The Problem of the distances in rows, in a matrix of distances, by a function, or along a graph.
+
+    They are multiplied by `scale`; None brings them to the natural length under Standardized, and else leaves them.
+    """
     if isinstance(data, Graph):
         n = data.n
         edges, distances = sample_paths(data, run, max_pairs=max_distances)
@@ -307,6 +343,9 @@ def distance_problem(
             distances = values[edges[:, 0], edges[:, 1]]
         else:
             distances = pair_distances(values, edges, str(metric), run.n_jobs)
+    if scale is None:
+        scale = _natural_scale(distances, n, n_components) if isinstance(constraint, Standardized) else 1.0
+    distances = distances if scale == 1.0 else distances * distances.dtype.type(scale)
     distortion = make(distances)
     if sample_weight is not None:
         both = sample_weight[edges].prod(axis=1)
@@ -319,7 +358,13 @@ def distance_problem(
         constraint=constraint,
         n_jobs=run.n_jobs,
     )
-    return problem, distances
+    return Asked(problem, distances, scale)
+
+
+def _natural_scale(distances: FloatArray, n: int, m: int) -> float:
+    """What brings the root mean square of distances to that of a standardized map (section 4.2)."""
+    square = float(np.mean(np.square(distances, dtype=np.float64)))
+    return Standardized.natural_length(n, m) / math.sqrt(square) if square > 0 else 1.0
 
 
 def random_pairs(n: int, count: int, run: Run, *, avoid: IntArray | None = None) -> NDArray[np.int32]:

@@ -49,9 +49,9 @@ class ReLUMap:
     >>> import winkel as wk
     >>> from winkel.methods.tsm import ReLUMap
     >>> X = wk.datasets.load_digits().X
-    >>> tsm = wk.TSM(16, max_iter=20, random_state=0).fit(X[:600])
-    >>> layer = ReLUMap(X[:600], tsm.embedding_, tsm.threshold_)
-    >>> layer(X[600:605]).shape
+    >>> tsm = wk.TSM(16, max_iter=5, random_state=0).fit(X)
+    >>> layer = ReLUMap(X[:200], tsm.embedding_[:200], tsm.threshold_)
+    >>> layer(X[200:205]).shape
     (5, 16)
     """
 

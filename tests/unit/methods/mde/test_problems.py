@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist, squareform
+from scipy.stats import spearmanr
 
 import winkel as wk
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError, MemoryLimitError
@@ -234,3 +235,86 @@ def test_misuse_of_preserve_distances(change, error, message):
 def test_sparse_data_has_no_distances_here():
     with pytest.raises(InvalidInputError, match="sparse"):
         wk.preserve_distances(sp.csr_matrix(rows()))
+
+
+# ------------------------------------------------------------------------------- standardized maps, odd weights
+
+
+@pytest.mark.parametrize("loss", ["absolute", "huber", "quadratic"])
+def test_the_unit_of_distances_does_not_matter_for_a_standardized_map(loss):
+    X = np.random.Generator(np.random.Philox(key=1)).normal(size=(80, 4))
+    problems = [
+        wk.preserve_distances(scale * X, loss=loss, constraint="standardized") for scale in (1.0, 100.0, 1e-6)
+    ]
+    natural = np.sqrt(2 * 80 * 2 / 79)
+    for problem in problems:
+        wanted = problem.distortion.deviations
+        assert np.sqrt(np.mean(wanted**2)) == pytest.approx(natural, rel=1e-6)
+        np.testing.assert_allclose(wanted, problems[0].distortion.deviations, rtol=1e-5)
+    # A standardized map has that root mean square distance, which is what makes the length natural.
+    Y = wk.Standardized().initialize(80, 2, seed=0)
+    assert np.sqrt(np.mean(problems[0].distances(Y) ** 2)) == pytest.approx(natural, rel=1e-5)
+    assert wk.Standardized.natural_length(80, 2) == pytest.approx(natural)
+
+
+def test_standardized_maps_of_distances_in_any_unit():
+    X = np.random.Generator(np.random.Philox(key=2)).normal(size=(150, 4))
+    kept = []
+    for scale in (1.0, 100.0, 0.01):
+        model = wk.MDE(
+            preserve="distances", constraint="standardized", loss="quadratic", random_state=0, n_jobs=1
+        ).fit(scale * X[:120])
+        Y = model.embedding_
+        np.testing.assert_allclose(Y.T @ Y / 120, np.eye(2), atol=1e-3)
+        factor = model.result_.settings["distance_scale"]
+        assert factor * scale == pytest.approx(
+            wk.Standardized.natural_length(120, 2) / np.sqrt(np.mean(pdist(X[:120]) ** 2))
+        )
+        placed = model.transform(scale * X[120:])
+        assert 0.5 < placed.std() < 2
+        kept.append(spearmanr(pdist(X[:120]), pdist(Y))[0])
+        grown = model.extend(scale * X[120:])
+        assert 0.5 < grown.std() < 2
+        assert model.result_.settings["distance_scale"] == pytest.approx(factor)
+    assert min(kept) > 0.7
+    assert max(kept) - min(kept) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([0.0, 0.0, 0.0], "nothing attracts"),
+        ([1.0, 1.0, 1e300], "Clip or rescale"),
+        ([1e300] * 3, "Clip or rescale"),
+    ],
+)
+@pytest.mark.parametrize("repulsive", ["auto", "log"])
+def test_weights_that_leave_nothing_to_solve_are_refused(weights, message, repulsive):
+    graph = wk.Graph.from_edges([[0, 1], [1, 2], [2, 3]], n=4, weights=weights)
+    with pytest.raises(InvalidInputError, match=message):
+        wk.preserve_neighbors(graph, repulsive=repulsive, random_state=0)
+
+
+def test_some_weights_of_zero_are_as_none():
+    edges = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [0, 4]])
+    graph = wk.Graph.from_edges(edges, n=5, weights=[1.0, 1.0, 1.0, 1.0, 0.0])
+    Y = wk.preserve_neighbors(graph, repulsive_fraction=0.5, random_state=0).solve(random_state=0).Y
+    assert np.isfinite(Y).all()
+
+
+def test_the_stochastic_solver_at_its_defaults():
+    X = wk.datasets.load_digits().X[:150]
+    model = wk.MDE(solver="stochastic", max_iter=20, random_state=0, n_jobs=1).fit(X)
+    assert model.result_.settings["solver"] == "stochastic proximal"
+    assert model.result_.settings["trust"] == 30.0
+    assert np.isfinite(model.embedding_).all()
+    problem = wk.preserve_neighbors(X, repulsive="log", random_state=0)
+    free, bound = (
+        problem.solve(solver="stochastic", trust=trust, max_iter=12, random_state=0) for trust in (1e6, 0.1)
+    )
+    start = problem.solve(solver="stochastic", max_iter=1, random_state=0).Y
+    assert np.linalg.norm(bound.Y - start) < 0.5 * np.linalg.norm(free.Y - start)
+    with pytest.raises(InvalidParameterError, match="trust"):
+        problem.solve(solver="lbfgs", trust=10.0)
+    with pytest.raises(InvalidParameterError, match="trust"):
+        problem.solve(solver="stochastic", trust=0.0)
