@@ -58,7 +58,8 @@ class MDE(GraphEmbedder):
     preserve : {"neighbors", "distances"}, default="neighbors"
         What to keep: who is near whom, or how far apart all are.
     n_neighbors : int, default=15
-        Neighbours of each row, which attract it.
+        Neighbours of each row, which attract it. With the Cauchy penalty they attract by their distances, and a wider
+        surrounding of about four times as many does so too.
     metric : str or callable, default="euclidean"
         The metric of `winkel.graph.knn`; "precomputed" takes distances.
     attractive : str, class or penalty, default="auto"
@@ -80,9 +81,10 @@ class MDE(GraphEmbedder):
         Which maps are allowed.
     anchors : tuple (indices, positions) or None, default=None
         Rows that are to stay in known places. Equal rows are not joined then.
-    init : {"spectral", "random"} or array of shape (n_samples, n_components), default="spectral"
-        Where to start. "spectral" is the spectral embedding of the graph; with the Cauchy penalty and 1 000 rows or more,
-        that of groups of neighbours, which are mapped first; with preserve="distances" classical scaling.
+    init : {"auto", "pca", "spectral", "random"} or array of shape (n_samples, n_components), default="auto"
+        Where to start. "pca" is by principal components, which keep what is far apart so; "spectral" the spectral embedding of
+        the graph; with the Cauchy penalty and 1 000 rows or more, that of groups of neighbours, which are mapped first; with
+        preserve="distances" classical scaling. "auto" is "pca" for rows with the Cauchy penalty, else "spectral".
     label_weight : float, default=0.0
         How far the labels of `fit(X, y)` draw rows together, from 0 (not at all: y is ignored) to 1 (neighbours of other classes
         do not attract). Such a map shows classes more apart than the data has them; the score "label_excess" says how much.
@@ -93,7 +95,8 @@ class MDE(GraphEmbedder):
         As in `winkel.Problem.solve`; "stochastic" takes a tenth of the pairs at a time, and draws dissimilar pairs where
         repulsive_pairs="auto".
     max_iter : int or None, default=None
-        Iterations at most. None makes 100 with the Cauchy penalty over all pairs, and 300 otherwise.
+        Iterations at most. None makes 250 with the Cauchy penalty over all pairs (150 for more than 10 000 rows), and 300
+        otherwise.
     tol : float, default=1e-5
         Residual at which to stop.
     memory_size : int, default=10
@@ -131,7 +134,7 @@ class MDE(GraphEmbedder):
     max_distances: int = MAX_DISTANCES
     constraint: str | Constraint = "centered"
     anchors: tuple[ArrayLike, ArrayLike] | None = None
-    init: str | ArrayLike = "spectral"
+    init: str | ArrayLike = "auto"
     label_weight: float = 0.0
     density: float = 0.0
     solver: str = "auto"

@@ -111,9 +111,9 @@ def neighbor_groups(graph: Graph, run: Run) -> NDArray[np.int32]:
     )
 
 
-def graph_of_groups(graph: Graph, groups: NDArray[np.int32], weights: FloatArray) -> Graph:
-    """The graph whose nodes are the groups, tied by the sum of the `weights` of the edges between their members."""
-    ends = groups[graph.edges]
+def graph_of_groups(edges: NDArray[np.int32], groups: NDArray[np.int32], weights: FloatArray) -> Graph:
+    """The graph whose nodes are the groups, tied by the sum of the `weights` of the `edges` between their members."""
+    ends = groups[edges]
     low, high = np.minimum(ends[:, 0], ends[:, 1]), np.maximum(ends[:, 0], ends[:, 1])
     apart, n = low < high, int(groups.max()) + 1
     ties = sp.coo_array((weights[apart], (low[apart], high[apart])), shape=(n, n)).tocsr().tocoo()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ..graph import Graph, path_matrix, spectral_coordinates
 from ..run import Run
 from ..typing import FloatArray
 
+_SAMPLE, _OVERSAMPLING, _SUBSPACE_ITERATIONS = 10_000, 8, 8  # of principal components for a start
 _PIVOTS = 100  # of pivot MDS; its authors see no gain beyond about as many
 
 
@@ -23,6 +27,39 @@ def principal_start(X: FloatArray, n_components: int) -> FloatArray:
         top = vectors[:, ::-1][:, :n_components]
         Y = top * np.sqrt(np.maximum(values[::-1][:n_components], 0)) if n < m else centred @ top
     return np.pad(Y, ((0, 0), (0, n_components - Y.shape[1]))).astype(X.dtype)
+
+
+def rough_principal_start(X: Any, n_components: int, run: Run, *, directions: bool = False) -> FloatArray:
+    """`principal_start` of dense or sparse rows, from a sample and by a few subspace iterations: as precise as a start needs to be.
+
+    With `directions`, rows are compared by their directions alone.
+    """
+    n, m = X.shape
+    sample = X if n <= _SAMPLE else X[np.sort(run.stream("principal").permutation(n)[:_SAMPLE])]
+    scale, scale_of_all = (
+        _inverse_lengths(rows) if directions else np.ones(rows.shape[0]) for rows in (sample, X)
+    )
+    mean = sample.T @ (scale / len(scale))
+    Q = run.stream("directions").normal((m, min(m, n_components + _OVERSAMPLING)))
+    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+        for _ in range(_SUBSPACE_ITERATIONS):
+            Q = np.linalg.qr(Q)[0].astype(X.dtype)
+            Z = scale[:, None] * (sample @ Q) - mean @ Q
+            Q = sample.T @ (scale[:, None] * Z).astype(X.dtype) - np.outer(mean, Z.sum(axis=0))
+        Q = np.linalg.qr(Q)[0]
+        Z = scale[:, None] * (sample @ Q.astype(X.dtype)) - mean @ Q
+        top = Q @ np.linalg.eigh(Z.T @ Z)[1][:, ::-1][:, :n_components]
+        largest = np.argmax(np.abs(top), axis=0)
+        top *= np.sign(top[largest, np.arange(top.shape[1])])
+        Y = scale_of_all[:, None] * (X @ top.astype(X.dtype)) - mean @ top
+    return np.pad(Y, ((0, 0), (0, n_components - Y.shape[1])))
+
+
+def _inverse_lengths(X: Any) -> NDArray[np.float64]:
+    """One over the Euclidean length of each row; one where that is zero."""
+    squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+    length = np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
+    return 1 / np.where(length > 0, length, 1)
 
 
 def spectral_start(graph: Graph, n_components: int, run: Run) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from ..checks import flag
+from ..checks import number
 from ..errors import InvalidParameterError
 from ..resources import resolve_n_jobs
 from ..typing import FloatArray, IntArray, RandomState
@@ -95,10 +95,11 @@ class Problem(Constrained):
         Cauchy penalty); in others pair by pair. Distortions without a kernel in the compiled core are tabulated.
     charges : array of shape (n_items,) or None, default=None
         How much each item counts in the background: the term of a pair is multiplied by those of its two items.
-    normalized : bool, default=False
+    normalized : bool or float, default=False
         Whether a background Cauchy(−w) adds (w/p) log Σ_{i<j} (1 + dᵢⱼ²)^−a instead, which repels by shares of the whole as t-SNE
         does: with `Log1p(P, exponent=2)` between neighbours, where w is the sum of P, the objective is w/p times t-SNE's
-        divergence plus a constant. `with_background(1/c)` is the same problem with attractions exaggerated c times.
+        divergence plus a constant. `with_background(1/c)` is the same problem with attractions exaggerated c times. A
+        number is added to the sum: without it nothing keeps a map of few items from growing for ever.
     n_jobs : int or None, default=None
         The number of threads. Results have the same bytes for any.
 
@@ -126,7 +127,7 @@ class Problem(Constrained):
         pulls: Pulls | None = None,
         background: object | None = None,
         charges: ArrayLike | None = None,
-        normalized: bool = False,
+        normalized: bool | float = False,
         n_jobs: int | None = None,
     ) -> None:
         self.edges = checked_edges(edges, n_items)
@@ -138,7 +139,8 @@ class Problem(Constrained):
         self.pulls = pulls
         self.background = None if background is None else as_distortion(background)
         self.charges = None if charges is None else np.asarray(charges, dtype=np.float64)
-        self.normalized = flag("normalized", normalized)
+        self.normalized = normalized is not False
+        self._floor = 0.0 if isinstance(normalized, bool) else number("normalized", normalized, 0.0)
         self._kernel = None if self.background is None else Kernel.of(self.background)
         self._plans: dict[str, PairPlan] = {}
         self._check_parts()
@@ -262,9 +264,8 @@ class Problem(Constrained):
         weight = self._kernel.weight
         if not self.normalized:
             return weight * total, weight
-        total = max(
-            total, float(np.finfo(np.float32).tiny)
-        )  # points so far apart that the sum is lost in its error
+        # Points may lie so far apart that the sum is lost in its error.
+        total = max(total + self._floor, float(np.finfo(np.float32).tiny))
         return weight * math.log(total), weight / total
 
     @property

@@ -180,11 +180,11 @@ def test_nodes_without_neighbours_and_small_components_stand_alone():
     assert len(set(groups)) == 4
     assert groups[0] == groups[1]
     assert len(set(groups[2:5])) == 1
-    assert graph_of_groups(graph, groups, graph.weights).n_edges == 0
+    assert graph_of_groups(graph.edges, groups, graph.weights).n_edges == 0
 
 
 def test_ties_between_groups_are_summed():
     graph = Graph.from_edges([[0, 1], [1, 2], [0, 2], [2, 3], [1, 3]], [1.0, 2.0, 4.0, 8.0, 16.0])
-    coarse = graph_of_groups(graph, np.array([0, 0, 1, 1], np.int32), graph.weights)
+    coarse = graph_of_groups(graph.edges, np.array([0, 0, 1, 1], np.int32), graph.weights)
     assert coarse.edges.tolist() == [[0, 1]]
     assert coarse.weights.tolist() == [2.0 + 4.0 + 16.0]

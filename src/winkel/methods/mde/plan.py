@@ -16,6 +16,7 @@ from scipy.sparse import issparse
 
 from ...checks import choice, integer, optional, positive
 from ...data import Table
+from ...errors import InvalidParameterError
 from ...graph import Graph
 from ...graph.knn import count_items, neighbor_graph, usable_neighbors
 from ...graph.precomputed import distances_by_function
@@ -27,27 +28,26 @@ from ...run import Run
 from ...solvers import iterate
 from ...solvers.lbfgs import LBFGS
 from ...typing import FloatArray, Metric
-from ..starts import pivot_start, principal_start, spectral_start
-from .problems import Asked, Forces, distance_problem, named_constraint, neighbor_problem
+from ..starts import pivot_start, principal_start, rough_principal_start, spectral_start
+from .affinities import shortened
+from .problems import Asked, Forces, distance_problem, listed_neighbors, named_constraint, neighbor_problem
 
-# Stages of weak repulsion that lead to the Cauchy penalty: classes come apart before neighbours do. A map that repels
-# more is wider, by about the root of how much more; with these stretches 100 iterations end on MNIST below what 160
-# reached without.
-CAUCHY_STAGES = (
-    Stage(0.01, 0.125, 1.2),
-    Stage(0.04, 0.19, 1.4),
-    Stage(0.12, 0.16, 1.7),
-    Stage(0.4, 0.125, 2.2),
-)
-# L-BFGS iterations after which a map has visually settled: with those stages, and without.
-STAGED_ITERATIONS, ITERATIONS = 100, 300
+# Stages of weak repulsion that lead to the Cauchy penalty: what belongs together gathers before it is spread out. A map that
+# repels more is wider, so it is stretched between stages.
+CAUCHY_STAGES = (Stage(0.03, 0.15, 1.2), Stage(0.1, 0.15, 1.4), Stage(0.3, 0.15, 1.5))
+# L-BFGS iterations after which a map has visually settled: with those stages, where there are few rows (so that the last
+# hundredths of recall cost little) and many; and without stages.
+FEW_ROWS, STAGED_ITERATIONS, ITERATIONS = 10_000, (250, 150), 300
 # From so many rows on, groups of neighbours go first: with this share of the repulsion, and so many iterations.
-GROUPS_FROM, GROUPS_SHARE, GROUPS_ITERATIONS = 1000, 0.001, 100
+GROUPS_FROM, GROUPS_SHARE, GROUPS_ITERATIONS = 1000, 1e-4, 100
+# A start by principal components: its standard deviation in terms of the root of the number of rows, in units of the Cauchy
+# penalty; where rows far out end, and the noise, in standard deviations.
+_START_WIDTH, _WIDEST, _START_NOISE = 0.1, 3.0, 0.01
 _GROUP_SPREAD = 0.3  # standard deviation of the rows about their group, in units of the Cauchy penalty
 
 
 _PRESERVES = ("neighbors", "distances")
-_STARTS = ("spectral", "random")
+_STARTS = ("auto", "pca", "spectral", "random")
 _SOLVERS = ("auto", "lbfgs", "stochastic")
 
 
@@ -126,6 +126,7 @@ class Source:
     data: Any
     graph: Graph | None
     weights: FloatArray | None
+    lists: Graph | None = None  # longer lists than those of `graph`, if the problem wants them
 
     @classmethod
     def of(cls, data: Any, settings: Settings, run: Run, weights: FloatArray | None = None) -> Source:
@@ -140,7 +141,10 @@ class Source:
                 data = distances_by_function(data, metric, run.quiet())
             metric = "precomputed"
         k = usable_neighbors(settings.n_neighbors, count_items(data))
-        return cls(data, neighbor_graph(data, k, run, metric=metric), weights)
+        if preserves_distances:
+            return cls(data, neighbor_graph(data, k, run, metric=metric), weights)
+        lists = listed_neighbors(data, k, settings.forces, run, metric)
+        return cls(data, shortened(lists, k), weights, lists)
 
     @property
     def precision(self) -> type[np.floating[Any]]:
@@ -174,7 +178,8 @@ def make_plan(source: Source, settings: Settings, run: Run) -> Plan:
     if distances is not None:
         start = fit_scale(problem, start, distances)
     start = np.asarray(start, dtype=source.precision)
-    return Plan(problem, start, stages, settings.solving(STAGED_ITERATIONS if stages else ITERATIONS), scale)
+    iterations = STAGED_ITERATIONS[len(start) > FEW_ROWS] if stages else ITERATIONS
+    return Plan(problem, start, stages, settings.solving(iterations), scale)
 
 
 def make_problem(
@@ -185,7 +190,8 @@ def make_problem(
     if settings.preserve == "neighbors":
         assert graph is not None
         forces, fraction = settings.forces, settings.repulsive_fraction
-        return Asked(neighbor_problem(graph, forces, fraction, constraint, m, run, source.weights))
+        lists, k = source.lists or graph, settings.n_neighbors
+        return Asked(neighbor_problem(lists, forces, k, fraction, constraint, m, run, source.weights))
     # Neighbour lists and sparse matrices hold some distances only; the others are paths between them.
     partial = graph is not None and (isinstance(data, tuple) or issparse(data))
     return distance_problem(
@@ -209,16 +215,34 @@ def _stages(problem: Problem) -> tuple[Stage, ...]:
 
 
 def _start(problem: Problem, source: Source, settings: Settings, run: Run) -> FloatArray:
-    graph, m = source.graph, settings.n_components
-    if settings.init == "random":
+    graph, m, init = source.graph, settings.n_components, settings.init
+    if init == "random":
         return problem.constraint.initialize(*problem.shape, run.seed)
-    if graph is None:
-        return principal_start(source.data.values, m)
+    cauchy = settings.preserve == "neighbors" and settings.forces.cauchy
+    rows = source.data.values if isinstance(source.data, Table) else None
+    if init == "pca" and rows is None:
+        raise InvalidParameterError('init="pca" needs rows of numbers; got none. Use "spectral" or an array.')
+    if rows is not None and (graph is None or init == "pca" or (init == "auto" and cauchy)):
+        return principal_start(rows, m) if graph is None else wide_start(rows, m, settings.metric, run)
+    assert graph is not None
     if settings.preserve == "distances":
         return pivot_start(graph, m, run)
-    if settings.forces.cauchy and graph.n >= GROUPS_FROM and _attracts_everywhere(problem):
+    if cauchy and graph.n >= GROUPS_FROM and _attracts_everywhere(problem):
         return grouped_start(problem, graph, run)
     return spectral_start(graph, m, run)
+
+
+def wide_start(rows: Any, n_components: int, metric: Metric, run: Run) -> FloatArray:
+    """Principal components of the rows about as wide as the map will be, so that what is far apart stays so.
+
+    Rows far out are drawn in: they would squeeze all others together.
+    """
+    Y = rough_principal_start(rows, n_components, run, directions=metric in ("cosine", "correlation"))
+    spread = float(Y.std(axis=0).max())
+    Y = _WIDEST * np.tanh(Y / (_WIDEST * (spread if spread > 0 else 1.0)))
+    # Noise lets rows part that differ otherwise only, and those of one column leave their line.
+    noise = run.stream("around").normal(Y.shape)
+    return np.asarray(_START_WIDTH * np.sqrt(len(Y)) * (Y + _START_NOISE * noise))
 
 
 def _attracts_everywhere(problem: Problem) -> bool:
@@ -234,7 +258,7 @@ def grouped_start(problem: Problem, graph: Graph, run: Run) -> FloatArray:
     pulls = problem.distortion
     assert isinstance(pulls, penalties.PushAndPull)
     groups = neighbor_groups(graph, run)
-    coarse = graph_of_groups(graph, groups, pulls.weights)
+    coarse = graph_of_groups(problem.edges, groups, pulls.weights)
     spread = run.stream("around").normal((graph.n, problem.n_components))
     if coarse.n_edges == 0:  # every component is a group
         return spread

@@ -16,6 +16,7 @@ from ...checks import array, choice, integer, positive, refuse
 from ...data import Table, as_matrix
 from ...errors import DataWarning, InvalidInputError, InvalidParameterError
 from ...graph import Graph, neighbor_graph, sample_paths
+from ...graph.knn import count_items
 from ...graph.metrics import pair_distances
 from ...graph.precomputed import as_distances, distances_by_function
 from ...problem import Anchored, Centered, Constraint, Problem, Standardized, penalties
@@ -25,12 +26,14 @@ from ...problem.distortions.losses import as_loss
 from ...problem.distortions.penalties import as_penalty
 from ...run import Run
 from ...typing import FloatArray, IntArray, Metric, RandomState
+from .affinities import affinities, has_full_lists, list_length
 
-# A row's Cauchy repulsion by each other row, in terms of its attraction by all its neighbours together. More keeps
-# more neighbours (on MNIST 70 000 a recall of 0.387 for 1/50, 0.345 for 1/100), less keeps classes apart.
-CAUCHY_SHARE = 1 / 75
-# By all others together it is at least so much: few rows are else held together more than apart.
-CAUCHY_LEAST = 100.0
+# A row's attraction by all its neighbours together, over its Cauchy repulsion by each other row: 10 for up to 4 000 rows, and
+# from there on growing with the root of their number. In t-SNE this is the mean over the rows of Σ 1/(1 + d²), which ends at about such numbers; as a
+# constant it does not let a map of few rows grow for ever, as t-SNE's does.
+CAUCHY_NORMALIZER, CAUCHY_ROWS, CAUCHY_GROWTH = 10.0, 4000, 0.5
+# By all others together the repulsion is at least so many times the attraction: few rows are else held together more than apart.
+CAUCHY_LEAST = 50.0
 # Weights 2 and 1 of a neighbour graph to this power: rows that list each other more often are of one kind. On MNIST 2
 # instead of 1 brings recall from 0.365 to 0.378 and label accuracy from 0.973 to 0.976.
 CAUCHY_MUTUAL = 2
@@ -135,8 +138,8 @@ def preserve_neighbors(
         "sampled" draws dissimilar pairs, weight −1, uniformly among the pairs that are not similar. "all" draws none: the
         same total repulsion is shared by all pairs of rows, summed as a field in two and three dimensions. "auto" is "all"
         for the Cauchy penalty, else "sampled". The Cauchy penalty is felt by close rows only, so it is not shared out:
-        each row repels each other with 1/75 of its attraction (a little more where there are few rows), and rows that list
-        each other weigh 4, not 2.
+        each row repels each other with a tenth of its attraction (less where there are more than 4 000 rows), and neighbours
+        attract by their distances.
     sample_weight : array of shape (n_rows,) or None, default=None
         Positive numbers; the weight of a pair is multiplied by the root of those of its two rows.
     constraint : {"centered", "standardized"} or Constraint, default="centered"
@@ -170,35 +173,54 @@ def preserve_neighbors(
     allowed = named_constraint(constraint)
     forces = Forces.of(attractive, repulsive, repulsive_pairs, n_components, allowed)
     fraction = positive("repulsive_fraction", repulsive_fraction)
-    graph = data if isinstance(data, Graph) else neighbor_graph(data, n_neighbors, run, metric=metric)
+    n_neighbors = integer("n_neighbors", n_neighbors, 1)
+    graph = data if isinstance(data, Graph) else listed_neighbors(data, n_neighbors, forces, run, metric)
     weights = None if sample_weight is None else check_weights(sample_weight, graph.n)
-    return neighbor_problem(graph, forces, fraction, allowed, n_components, run, weights)
+    return neighbor_problem(graph, forces, n_neighbors, fraction, allowed, n_components, run, weights)
+
+
+def listed_neighbors(data: Any, n_neighbors: int, forces: Forces, run: Run, metric: Metric) -> Graph:
+    """The neighbour graph that `neighbor_problem` wants: its lists are longer where all pairs repel by the Cauchy penalty."""
+    k = n_neighbors
+    if forces.cauchy:
+        n = count_items(data)
+        given = (
+            np.shape(data[0])[-1] if isinstance(data, tuple) else n
+        )  # lists that were given cannot be made longer
+        k = max(k, min(list_length(n, n_neighbors), given))
+    return neighbor_graph(data, k, run, metric=metric)
 
 
 def neighbor_problem(
     graph: Graph,
     forces: Forces,
+    n_neighbors: int,
     fraction: float,
     constraint: Constraint,
     n_components: int,
     run: Run,
     sample_weight: FloatArray | None = None,
 ) -> Problem:
-    """The Problem whose similar pairs are the edges of `graph`, with `fraction` times the usual repulsion."""
+    """The Problem whose similar pairs are the edges of `graph`, with `fraction` times the usual repulsion.
+
+    Beside the Cauchy penalty, neighbours attract by their distances (`affinities`); in a graph without lists, and beside other
+    penalties, by its weights.
+    """
     if graph.n_edges == 0:
         raise InvalidInputError("the graph has no edges, so there are no neighbours to preserve.")
     edges: IntArray = graph.edges
     weights: FloatArray = graph.weights.astype(np.float64)
     _check_pair_weights(weights)
     background: Distortion | None = None
-    if forces.cauchy and graph.knn_indices is not None:
+    if forces.cauchy and has_full_lists(graph):
+        edges, weights = affinities(graph, n_neighbors, run)
+    elif forces.cauchy and graph.knn_indices is not None:
         weights = weights**CAUCHY_MUTUAL
     if forces.repulsive is not None:
-        count = _dissimilar_count(graph, fraction)
+        count = 0 if forces.cauchy else _dissimilar_count(graph, fraction)
         if forces.cauchy:
-            attraction = fraction * float(_with_ends(weights, edges, sample_weight).sum()) / graph.n
-            share = max(CAUCHY_SHARE, CAUCHY_LEAST / graph.n) * attraction
-            background = _scaled(forces.repulsive, -share)
+            attraction = 2 * float(_with_ends(weights, edges, sample_weight).sum()) / graph.n
+            background = _scaled(forces.repulsive, -fraction * attraction / cauchy_normalizer(graph.n))
         elif forces.all_pairs:
             background = _scaled(forces.repulsive, -count / (graph.n * (graph.n - 1) / 2))
         else:
@@ -234,11 +256,17 @@ def _check_pair_weights(weights: FloatArray) -> None:
         )
 
 
+def cauchy_normalizer(n: int) -> float:
+    """The attraction of a row over its repulsion by each other row, in a map of n rows."""
+    return min(CAUCHY_NORMALIZER * max(1.0, n / CAUCHY_ROWS) ** CAUCHY_GROWTH, n / CAUCHY_LEAST)
+
+
 def repulsion_of_a_row(problem: Problem, graph: Graph) -> float:
     """Total repulsive weight that a row of `neighbor_problem(graph)` meets on average, where each neighbour attracts by 1."""
     shared = 0.0 if problem.background is None else -float(problem.background.weights) * (graph.n - 1)  # type: ignore[attr-defined]
-    repulsion = 2 * (problem.n_pairs - graph.n_edges) / graph.n + shared
-    attraction = 2 * float(np.sum(problem.distortion.weights[: graph.n_edges])) / graph.n  # type: ignore[attr-defined]
+    weights = np.asarray(problem.distortion.weights)  # type: ignore[attr-defined]
+    repulsion = shared - 2 * float(np.sum(weights[weights < 0])) / graph.n
+    attraction = 2 * float(np.sum(weights[weights > 0])) / graph.n
     n_neighbors = 1 if graph.knn_indices is None else graph.knn_indices.shape[1]
     return repulsion * n_neighbors / attraction
 

@@ -8,6 +8,7 @@ from scipy.stats import spearmanr
 
 import winkel as wk
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError, MemoryLimitError
+from winkel.methods.mde.affinities import list_length
 
 
 def rows(n=60, m=5, seed=0):
@@ -52,7 +53,9 @@ def test_number_of_dissimilar_pairs(fraction):
 def test_data_and_its_graph_make_the_same_problem():
     X = rows()
     a = wk.preserve_neighbors(X, n_neighbors=7, random_state=3, n_jobs=1)
-    b = wk.preserve_neighbors(wk.graph.knn(X, 7), random_state=3, n_jobs=3)
+    listed = list_length(len(X), 7)  # more than the 7 nearest
+    assert listed > 7
+    b = wk.preserve_neighbors(wk.graph.knn(X, listed), n_neighbors=7, random_state=3, n_jobs=3)
     assert a.edges.tobytes() == b.edges.tobytes()
     assert a.distortion.weights.tobytes() == b.distortion.weights.tobytes()
 
@@ -122,7 +125,7 @@ def test_misuse_of_preserve_neighbors(change, message):
 
 def test_when_all_are_neighbours_the_map_may_shrink():
     with pytest.warns(DataWarning, match="all 6 rows are neighbours of each other"):
-        problem = wk.preserve_neighbors(rows(6), n_neighbors=5)
+        problem = wk.preserve_neighbors(rows(6), n_neighbors=5, repulsive="log")
     assert (problem.distortion.weights > 0).all()
 
 
