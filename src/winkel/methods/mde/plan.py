@@ -40,8 +40,8 @@ CAUCHY_STAGES = (Stage(0.03, 0.15, 1.2), Stage(0.1, 0.15, 1.4), Stage(0.3, 0.15,
 FEW_ROWS, STAGED_ITERATIONS, ITERATIONS = 10_000, (250, 150), 300
 # From so many rows on, groups of neighbours go first: with this share of the repulsion, and so many iterations.
 GROUPS_FROM, GROUPS_SHARE, GROUPS_ITERATIONS = 1000, 1e-4, 100
-# A start by principal components: its standard deviation in terms of the root of the number of rows, in units of the Cauchy
-# penalty; where rows far out end, and the noise, in standard deviations.
+# A start by principal components: its standard deviation in terms of the root (in space, the cube root) of the number of rows, in
+# units of the Cauchy penalty; where rows far out end, and the noise, in standard deviations.
 _START_WIDTH, _WIDEST, _START_NOISE = 0.1, 3.0, 0.01
 _GROUP_SPREAD = 0.3  # standard deviation of the rows about their group, in units of the Cauchy penalty
 
@@ -242,7 +242,7 @@ def wide_start(rows: Any, n_components: int, metric: Metric, run: Run) -> FloatA
     Y = _WIDEST * np.tanh(Y / (_WIDEST * (spread if spread > 0 else 1.0)))
     # Noise lets rows part that differ otherwise only, and those of one column leave their line.
     noise = run.stream("around").normal(Y.shape)
-    return np.asarray(_START_WIDTH * np.sqrt(len(Y)) * (Y + _START_NOISE * noise))
+    return np.asarray(_START_WIDTH * len(Y) ** (1 / max(2, n_components)) * (Y + _START_NOISE * noise))
 
 
 def _attracts_everywhere(problem: Problem) -> bool:

@@ -113,7 +113,7 @@ def test_groups_go_first_where_there_are_many_rows():
     [
         ({"repulsive": "log"}, 0, 300),
         ({"repulsive": "log", "max_iter": 7}, 0, 7),
-        ({"n_components": 3}, 4, 100),
+        ({"n_components": 3}, 3, 250),
         ({"n_components": 4}, 0, 300),
         ({"preserve": "distances"}, 0, 300),
         ({"max_iter": 20}, 3, 20),
