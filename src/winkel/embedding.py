@@ -17,6 +17,7 @@ from . import __version__
 from .data.archive import Archive, plain_json, read_archive, write_archive
 from .data.serialize import Packer, unpack
 from .errors import InvalidInputError, ModelFileError
+from .resources import parse_memory
 from .solvers.base import Frames, History, Status
 from .typing import FloatArray
 
@@ -170,7 +171,7 @@ def from_arrays(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
             # Only an embedding with a graph needs it.
             graph_type = importlib.import_module("winkel.graph").Graph
             graph = graph_type.from_arrays(graph["meta"], unpack(graph["arrays"], arrays))
-        return Embedding(
+        found = Embedding(
             Y=unpack(meta["Y"], arrays),
             objective=meta["objective"],
             residual=meta["residual"],
@@ -183,10 +184,30 @@ def from_arrays(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
             frames=None if meta["frames"] is None else Frames(*unpack(meta["frames"], arrays)),
             version=meta["version"],
         )
+        _check_loaded(found)
+        return found
     except ModelFileError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise ModelFileError(f"The file does not hold a whole embedding ({error}).") from None
+
+
+def _check_loaded(embedding: Embedding) -> None:
+    """Raise ValueError where parts do not fit together, or places are not finite."""
+    Y, frames, graph = embedding.Y, embedding.frames, embedding.graph
+    if not np.isfinite(Y).all():
+        raise ValueError("the map has values that are not finite")
+    for name, block in embedding.blocks.items():
+        if block.dtype.kind not in "biufUS":
+            raise ValueError(f"the block {name!r} holds {block.dtype}")
+    if frames is not None and (frames.Y.ndim != 3 or frames.Y.shape[:1] != frames.iteration.shape):
+        raise ValueError("its frames do not fit together")
+    if graph is not None and graph.n != len(Y):
+        raise ValueError(f"the graph has {graph.n} items, and the map {len(Y)} rows")
+    if not isinstance(embedding.seed, int | None) or not isinstance(embedding.version, str):
+        raise ValueError("its seed or version is of another kind")
+    if not all(isinstance(part, str) for part in (embedding.status.word, embedding.status.sentence)):
+        raise ValueError("its status is no text")
 
 
 def from_archive(archive: Archive) -> Embedding:
@@ -194,7 +215,7 @@ def from_archive(archive: Archive) -> Embedding:
     return from_arrays(archive.meta, archive.arrays)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, max_memory: int | float | str | None = None) -> Any:
     """What was saved at `path`: an Embedding, or a fitted estimator.
 
     Nothing in the file is ever executed. A file that is damaged, truncated, foreign or written in a newer
@@ -204,6 +225,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     ----------
     path : str or path
         A file that `save` of an Embedding or an estimator wrote.
+    max_memory : int, str or None, default=None
+        Most memory that its arrays may take, in bytes or as text such as "4GB": checked before any of them is decompressed.
+        None is what this computer has free.
 
     Returns
     -------
@@ -218,7 +242,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> wk.load("digits.winkel").transform(X[:3]).shape
     (3, 2)
     """
-    archive = read_archive(path)
+    archive = read_archive(path, max_memory=parse_memory(max_memory))
     if archive.kind not in _LOADERS:
         known = ", ".join(_LOADERS)
         advice = (

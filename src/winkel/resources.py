@@ -110,6 +110,16 @@ def parse_memory(max_memory: int | float | str | None) -> int | None:
     return min(int(size), 2**63 - 1)  # what the core can count
 
 
+def available_memory() -> int | None:
+    """Bytes that this computer could still give, where it says so."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+    return int(found[0]) * 1024 if found and found[0].isdecimal() else None
+
+
 def format_memory(size: float) -> str:
     """`size` bytes as people say it, such as "1.3 GB"."""
     for unit in ("B", "KB", "MB", "GB"):

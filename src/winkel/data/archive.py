@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from .. import __version__
 from ..checks import existing_file, new_file
 from ..errors import InvalidParameterError, ModelFileError
+from ..resources import available_memory, check_memory, format_memory
 
 FORMAT = 1
 _MAGIC = b"\x89winkel\n"
@@ -224,8 +225,13 @@ def _allowed(dtype: str) -> bool:
 # ---------------------------------------------------------------------------------------------------- reading
 
 
-def read_archive(path: str | os.PathLike[str], *, kind: str | None = None) -> Archive:
-    """What the file at `path` holds, checked whole; a file that cannot be trusted raises ModelFileError."""
+def read_archive(
+    path: str | os.PathLike[str], *, kind: str | None = None, max_memory: int | None = None
+) -> Archive:
+    """What the file at `path` holds, checked whole; a file that cannot be trusted raises ModelFileError.
+
+    Arrays that would take more than `max_memory` bytes, or than this computer has free, are not decompressed.
+    """
     with existing_file("path", path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         header_size = _check_prologue(file, size, path)
@@ -236,6 +242,12 @@ def read_archive(path: str | os.PathLike[str], *, kind: str | None = None) -> Ar
                 f"{_name(path)} holds a winkel {header['kind']!r}, where a {kind!r} was expected."
             )
         _check_table(header["arrays"], _PROLOGUE.size + header_size, size - _CHECKSUM, path)
+        check_memory(
+            sum(entry["nbytes"] for entry in header["arrays"]),
+            available_memory() if max_memory is None else max_memory,
+            f"Reading {_name(path)} ({format_memory(size)})",
+            "Raise max_memory if you trust the file.",
+        )
         arrays = {entry["name"]: _decode(file, entry, path) for entry in header["arrays"]}
     return Archive(header["kind"], header["winkel"], header["meta"], arrays)
 

@@ -6,7 +6,7 @@ import copy
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -40,6 +40,7 @@ from . import registry, units
 from .decoding import Decoder
 from .outcome import judged
 from .portable import from_portable, to_portable
+from .schema import Part, check_number, check_parts
 
 KIND = "estimator"
 _SUMMARY_ROWS = 500  # measured for the line that `verbose` shows
@@ -56,6 +57,7 @@ _LENGTHS = (
     "precomputed",
 )
 _OWN_UNITS = ("haversine", "hellinger")
+_LARGEST_EXPONENT = 1100
 _UNFINISHED = ("interrupted", "failed", "time_limit")  # states of a fit from which its checkpoint goes on
 
 
@@ -80,6 +82,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     _named_objects: ClassVar[dict[str, str]] = {}
     # What a model file keeps beside parameters and the result.
     _fitted: ClassVar[tuple[str, ...]] = ()
+    _schema: ClassVar[Mapping[str, Part]] = {}  # what those, and the blocks of the result, must be
     _checkpoint_every: ClassVar[float] = CHECKPOINT_SECONDS  # the command line sets it for one fit
     _SHARED_PARAMETERS: ClassVar[dict[str, str]] = {
         "random_state": """\
@@ -217,6 +220,24 @@ n_features_in_ : int
         inner_meta, inner = to_arrays(result)
         meta["result"] = {"meta": inner_meta, "arrays": packer.pack(inner, "result")}
         write_archive(path, KIND, meta, packer.arrays)
+
+    def _check_loaded(self) -> None:
+        """Raise ModelFileError where what was loaded cannot be a fit of this class."""
+        what, Y, schema = type(self).__name__, self._result.Y, self._schema
+        lengths = {"n": Y.shape[0], "d": Y.shape[1]}
+        if hasattr(self, "n_features_in_"):
+            check_number("n_features_in_", self.n_features_in_, what)
+            lengths["m"] = int(self.n_features_in_)
+        exponent = getattr(self, "_exponent", 0)
+        if not isinstance(exponent, int) or abs(exponent) > _LARGEST_EXPONENT:
+            raise ModelFileError(f"The part '_exponent' of the file cannot be that of a fitted {what}.")
+        parts = {**self.__dict__, **self._result.blocks}
+        if "m" not in lengths and any("m" in schema[k].shape and parts.get(k) is not None for k in schema):
+            raise ModelFileError(f"The file lacks 'n_features_in_', which a fitted {what} has.")
+        check_parts(parts, schema, lengths, what)
+        graph = self._result.graph
+        if graph is not None and graph.n != len(Y):
+            raise ModelFileError(f"The graph of the file has {graph.n} items, and the map {len(Y)} rows.")
 
     @classmethod
     def _kept_names(cls) -> tuple[str, ...]:
@@ -470,6 +491,9 @@ def from_archive(archive: Archive) -> Embedder:
             estimator.feature_names_in_ = np.array(estimator.feature_names_in_, dtype=object)
         inner = meta["result"]
         estimator.result_ = from_arrays(inner["meta"], unpack(inner["arrays"], arrays))
-    except (KeyError, TypeError, AttributeError, InvalidParameterError) as error:
+        estimator._check_loaded()
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise ModelFileError(f"The file does not hold a whole estimator ({error}).") from None
     return estimator

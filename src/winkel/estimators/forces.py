@@ -13,10 +13,11 @@ from ..data import Table
 from ..errors import InvalidParameterError
 from ..graph.knn import count_items
 from ..graph.metrics import takes_sparse
-from ..methods.forces.fit import Settings, fit, place
+from ..methods.forces.fit import Settings, fit, objective_of, place
 from ..methods.forces.objectives.base import Objective
 from ..typing import FloatArray
 from .base import ItemsEmbedder
+from .schema import Part, check_number
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -26,6 +27,13 @@ class ForceEmbedder(ItemsEmbedder):
     """An estimator whose map is made by the forces of an objective."""
 
     _fitted: ClassVar[tuple[str, ...]] = ("_rows",)  # None where the map was made from something else
+    _schema: ClassVar[dict[str, Part]] = {"_rows": Part(("n", "m"), optional=True)}
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        objective = objective_of(self._result.settings)  # says what is missing
+        for name in objective.kept_constants if self._rows is not None else ():
+            check_number(name, self._result.settings[name], type(self).__name__)
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find the map of the rows of X; y is ignored."""

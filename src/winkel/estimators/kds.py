@@ -19,6 +19,7 @@ from ..methods.kds.training import TRAININGS, BatchSource, Training
 from ..typing import FloatArray
 from .base import Embedder
 from .registry import estimator
+from .schema import Part
 
 _BATCHED_ATOMS = 100  # where nobody can say how many rows there will be
 
@@ -37,6 +38,11 @@ class CodedEmbedder(Embedder):
     tol: float = 1e-3
 
     _fitted: ClassVar[tuple[str, ...]] = ("codes_",)
+    _schema: ClassVar[dict[str, Part]] = {
+        "atoms": Part(("atoms", "m")),
+        "atom_places": Part(("atoms", "d")),
+        "codes_": Part(("n", "atoms"), least=0.0),
+    }
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find atoms and codes of the rows of X, and what follows from them; y is ignored."""

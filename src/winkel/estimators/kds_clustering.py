@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from ..methods.kds.code_graph import GRAPHS, directions, nearest_centers
 from ..methods.kds.fit import Clustering
 from .kds import CodedEmbedder
 from .registry import estimator
+from .schema import Part
 
 
 @estimator("kds-clustering", "K-Deep Simplex: clusters of the graph of rows and atoms")
@@ -90,6 +91,13 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
     n_vectors: int | None = None
     ridge: float | None = None
     graph: str = "links"
+
+    _schema: ClassVar[dict[str, Part]] = {
+        **CodedEmbedder._schema,
+        "cluster_centers": Part(("clusters", "d")),
+        "labels": Part(("n",), below="clusters", least=0),
+        "atom_labels": Part(("atoms",), below="clusters", least=0),
+    }
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The cluster of each row, each row by itself; a fitted row gets its own."""

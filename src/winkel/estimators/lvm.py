@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import choice, flag, integer, number, positions
 from ..data import Table
+from ..errors import ModelFileError
 from ..graph import Graph
 from ..graph.knn import count_items, usable_neighbors
 from ..graph.metrics import takes_sparse
@@ -19,6 +20,7 @@ from ..methods.lvm.place import FittedItems, Surroundings, place
 from ..typing import FloatArray
 from .base import GraphEmbedder
 from .registry import estimator
+from .schema import Part, check_number
 
 
 @estimator("lvm", "latent variable model: a mean and a variance for each row")
@@ -98,6 +100,21 @@ class LVM(GraphEmbedder):
 
     # The fitted rows, or None where the map was made from something else; and Surroundings, taken apart.
     _fitted: ClassVar[tuple[str, ...]] = ("_rows", "_surroundings")
+    _schema: ClassVar[dict[str, Part]] = {
+        "_rows": Part(("n", "m"), optional=True),
+        "variance": Part(("n",), least=0.0),
+        "component": Part(("n",), below="n", least=0),
+    }
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        for name in ("levels", "n_similar", "n_dissimilar"):
+            check_number(name, self._result.settings[name], "LVM")
+        if self.variance_.dtype != np.float64:
+            raise ModelFileError("The variances of the file are not in double precision.")
+        if self._rows is not None and (self.graph_ is None or self.graph_.knn_indices is None):
+            raise ModelFileError("The file lacks the neighbour lists that a fitted LVM has.")
+        Surroundings.from_arrays(self._surroundings).check(len(self.embedding_))
 
     def fit(self, X: Any, y: Any = None) -> LVM:
         """Find means and variances of the rows of X; y is ignored."""
@@ -122,7 +139,7 @@ class LVM(GraphEmbedder):
             Table(made._rows, validated=True),
             made.graph_,
             str(self.metric),
-            self.n_steps,
+            integer("n_steps", self.n_steps, 1),
             made.embedding_,
             made.variance_,
             Surroundings.from_arrays(made._surroundings),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..data import Table
+from ..errors import ModelFileError
 from ..graph.knn import count_items
 from ..graph.metrics import takes_sparse
 from ..methods.mde.fit import Model, extend, fit, place
@@ -22,6 +23,7 @@ from ..problem.distortions import Distortion
 from ..typing import FloatArray, IntArray
 from .base import GraphEmbedder
 from .registry import estimator
+from .schema import Part, check_number
 
 # Losses that ask for the same map in any unit; others have a scale of their own, as Huber's threshold is.
 _UNIT_FREE = (
@@ -143,6 +145,23 @@ class MDE(GraphEmbedder):
     memory_size: int = 10
 
     _fitted: ClassVar[tuple[str, ...]] = ("_rows", "_item_of", "_repulsion")
+    _schema: ClassVar[dict[str, Part]] = {
+        "_rows": Part(("items", "m"), optional=True),
+        "_item_of": Part(("n",), below="items", optional=True),
+    }
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        check_number("_repulsion", self._repulsion, "MDE")
+        if self._rows is not None and self._item_of is None and self._rows.shape[0] != len(self.embedding_):
+            raise ModelFileError("The file holds other numbers of rows and of places.")
+        items = self._item_of
+        if (
+            self._rows is not None
+            and items is not None
+            and len(np.unique(items[items >= 0])) != self._rows.shape[0]
+        ):
+            raise ModelFileError("The file holds rows that have no place.")
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> MDE:
         """Find the map of the rows of X.

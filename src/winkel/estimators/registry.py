@@ -22,6 +22,7 @@ _SHARED = (
     "portable",
     "units",
     "outcome",
+    "schema",
     "forces",
     "decoding",
 )  # these hold no estimator

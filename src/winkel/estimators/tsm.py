@@ -18,6 +18,7 @@ from ..run import Run
 from ..typing import FloatArray, IntArray, RandomState
 from .base import Embedder
 from .registry import estimator
+from .schema import Part, check_number
 from .tsm_choice import TradeOff, trade_off
 
 
@@ -108,6 +109,17 @@ class TSM(Embedder):
     rank: int | None = None
 
     _fitted: ClassVar[tuple[str, ...]] = ("_rows",)
+    _schema: ClassVar[dict[str, Part]] = {
+        "_rows": Part(("n", "m")),
+        "eigenvalues": Part(("values",)),
+        "isolated": Part(("isolated",), below="n", least=0),
+        "landmarks": Part(("landmarks",), below="n", least=0),
+    }
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        for name in ("threshold", "n_virtual"):
+            check_number(name, self._result.settings[name], "TSM")
 
     def fit(self, X: Any, y: Any = None) -> TSM:
         """Find the map of the rows of X; y is ignored."""

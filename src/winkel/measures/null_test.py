@@ -24,6 +24,7 @@ from .sources import map_neighbors
 
 _COMPARABLE = 0.5  # of a cluster's size, which one by chance must have to count as its like
 _BLOCK = 1024
+_ATTEMPTS = 5  # to find variances whose neighbourhoods are as those of the data
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,23 +293,37 @@ def _local(X: FloatArray, neighbors: NDArray[np.int32]) -> NDArray[np.float64]:
 
 
 def _local_null(table: Table, k: int, run: Run) -> Callable[[Stream], FloatArray]:
-    """Normal rows that have the local dimension of the data, along its principal axes."""
+    """Normal rows whose neighbourhoods have the spectrum that those of the data have, along its principal axes.
+
+    Neighbourhoods of normal rows are rounder than the whole, so variances are sought whose rows have the right ones.
+    """
     X: FloatArray = table.values
     n, m = X.shape
     k = min(n - 1, max(4, k, min(2 * m, n // 8)))
-    graph = neighbor_graph(table, k, run.quiet())
-    spread = np.sqrt(_local(X, require_neighbor_lists(graph, "a null of local dimension")[0]))
     mean = X.mean(axis=0, dtype=np.float64)
-    with threadpool_limits(1, user_api="blas"):
+    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
         _, _, axes = np.linalg.svd(X.astype(np.float64) - mean, full_matrices=False)
-        spread = spread[: len(axes)]
-        frame = spread[:, None] * axes[: len(spread)]
 
-    def make(stream: Stream) -> FloatArray:
+    def spectrum(rows: Table) -> NDArray[np.float64]:
+        graph = neighbor_graph(rows, k, run.quiet())
+        found = _local(rows.values, require_neighbor_lists(graph, "a null of local dimension")[0])
+        return found / max(float(found.sum()), np.finfo(np.float64).tiny)
+
+    def drawn(variances: NDArray[np.float64], stream: Stream) -> FloatArray:
+        r = min(len(axes), len(variances))
         with threadpool_limits(1, user_api="blas"):
-            return (stream.normal((n, len(frame))) @ frame + mean).astype(X.dtype)
+            return (stream.normal((n, r)) @ (np.sqrt(variances[:r])[:, None] * axes[:r]) + mean).astype(
+                X.dtype
+            )
 
-    return make
+    total = float(np.var(X, axis=0, dtype=np.float64).sum())
+    target = spectrum(table)
+    share = target
+    for attempt in range(_ATTEMPTS):
+        trial = spectrum(Table(drawn(share * total, run.stream(f"null spectrum {attempt}")), validated=True))
+        share = share * np.clip(target / np.maximum(trial, 1e-12), 0.25, 4.0)
+        share = share / max(float(share.sum()), np.finfo(np.float64).tiny)
+    return lambda stream: drawn(share * total, stream)
 
 
 def _gaussian(X: FloatArray, stream: Stream) -> FloatArray:

@@ -57,6 +57,36 @@ class Surroundings:
         """The surroundings that `to_arrays` took apart."""
         return cls(**{**parts, "divisions": tuple(Division(*arrays) for arrays in parts["divisions"])})
 
+    def check(self, n: int) -> None:
+        """Raise ValueError unless these can be the surroundings of n items: compiled code follows their indices."""
+        for number in map(np.asarray, (self.factor, self.tie_weight, self.unit)):
+            if number.dtype.kind not in "iuf" or number.shape or not np.isfinite(number):
+                raise ValueError("the surroundings have numbers that are not finite")
+        _check_blocks(self.items, self.bounds, n)
+        if [array.dtype.str[1:] for array in (self.items, self.bounds, self.reach)] != ["i4", "i8", "f8"]:
+            raise ValueError("the surroundings hold other kinds of numbers")
+        if self.reach.shape != (n,) or len(self.items) != n or not np.isfinite(self.reach).all():
+            raise ValueError("the reach of the items does not fit them")
+        sizes = [len(division.bounds) - 1 for division in self.divisions] + [len(self.bounds) - 1]
+        for division, below in zip(self.divisions, sizes[1:]):
+            _check_blocks(division.landmarks, division.bounds, n)
+            for found, length in (
+                (division.leads_to, len(division.landmarks)),
+                (division.alone, len(division.bounds) - 1),
+            ):
+                inside = found.dtype.kind in "iu" and found.shape == (length,)
+                if not inside or (length and (found.min() < -1 or found.max() >= below)):
+                    raise ValueError("a division leads to a block that is not there")
+
+
+def _check_blocks(items: NDArray[Any], bounds: NDArray[Any], n: int) -> None:
+    """Raise ValueError unless `bounds` cut `items`, numbers of n items, into blocks."""
+    good = items.ndim == bounds.ndim == 1 and items.dtype.kind in "iu" and bounds.dtype.kind in "iu"
+    good = good and len(bounds) > 0 and bounds[0] == 0 and bounds[-1] == len(items)
+    good = good and not (np.diff(bounds) < 0).any()
+    if not good or (len(items) and (items.min() < 0 or items.max() >= n)):
+        raise ValueError("the blocks of items are inconsistent")
+
 
 @dataclass(frozen=True, eq=False)
 class FittedItems:

@@ -106,6 +106,7 @@ class Objective(ABC):
     name: ClassVar[str]
     schedule: ClassVar[Schedule]
     allowed_kernels: ClassVar[tuple[str, ...]] = tuple(DATA_KERNELS)
+    kept_constants: ClassVar[tuple[str, ...]] = ()  # names of what `constants` gives
     any_scale: ClassVar[bool] = False  # whether inner products times a number ask for the same shape
 
     kernel_x: str

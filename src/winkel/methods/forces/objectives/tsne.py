@@ -60,6 +60,7 @@ class TSNE(PairObjective):
     spread: float = 1.0
 
     any_scale: ClassVar[bool] = True
+    kept_constants: ClassVar[tuple[str, ...]] = ("normalizer",)
     schedule: ClassVar[Schedule] = Schedule(
         "gains", 750, 1.0, exaggeration=12.0, exaggeration_iter=250, start_spread=1e-4
     )

@@ -66,6 +66,7 @@ class UMAP(PairObjective):
     perplexity: float = 30.0
     gamma: float | None = None
 
+    kept_constants: ClassVar[tuple[str, ...]] = ("degree",)
     schedule: ClassVar[Schedule] = Schedule(
         "adam", 300, 1.0, exaggeration=4.0, exaggeration_iter=90, start_spread=4.0
     )

@@ -1,0 +1,78 @@
+"""What a model file must hold for each class: shapes that fit together, finite numbers, indices inside their range.
+
+A checksum finds accidents. A file that was made to mislead has a right one, so what was read is checked before anything
+compiled uses it. A class names its parts in `_schema`; letters in shapes stand for lengths that must be the same everywhere:
+n rows of the map, d its dimensions, m features, others as the class needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ..errors import ModelFileError
+
+
+@dataclass(frozen=True)
+class Part:
+    """An array of a `shape`. `below` names the length that its indices stay below; `least` is the smallest number allowed."""
+
+    shape: tuple[str, ...]
+    below: str | None = None
+    least: float | None = None
+    optional: bool = False
+
+
+def check_parts(
+    parts: Mapping[str, Any], schema: Mapping[str, Part], lengths: dict[str, int], what: str
+) -> None:
+    """Raise ModelFileError unless `parts` are as `schema` says; `lengths` are those known, and new ones are added."""
+    for name, rule in schema.items():
+        if name not in parts:
+            raise ModelFileError(f"The file lacks {name!r}, which a fitted {what} has.")
+        if parts[name] is None and rule.optional:
+            continue
+        trouble = _trouble(parts[name], rule, lengths)
+        if trouble:
+            raise ModelFileError(
+                f"The part {name!r} of the file cannot be that of a fitted {what}: {trouble}."
+            )
+
+
+def check_number(name: str, value: Any, what: str) -> None:
+    """Raise ModelFileError unless `value` is a finite number."""
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not real or not np.isfinite(value):
+        raise ModelFileError(
+            f"The part {name!r} of the file cannot be that of a fitted {what}: it is {value!r}."
+        )
+
+
+def _trouble(value: Any, rule: Part, lengths: dict[str, int]) -> str:
+    """What is wrong with a part, in words; empty if nothing is."""
+    if not (isinstance(value, np.ndarray) or issparse(value)):
+        return f"it is a {type(value).__name__}"
+    if value.ndim != len(rule.shape):
+        return f"it has {value.ndim} dimensions and not {len(rule.shape)}"
+    for letter, length in zip(rule.shape, value.shape):
+        if lengths.setdefault(letter, int(length)) != length:
+            return f"its shape is {tuple(value.shape)}, where {letter} is {lengths[letter]}"
+    numbers = value.data if issparse(value) else value
+    if rule.below is not None:
+        if numbers.dtype.kind not in "iu":
+            return f"it holds {numbers.dtype}, not indices"
+        low = -1 if rule.least is None else rule.least
+        if numbers.size and (numbers.min() < low or numbers.max() >= lengths[rule.below]):
+            return f"it has indices from {numbers.min()} to {numbers.max()}, of {lengths[rule.below]}"
+        return ""
+    if numbers.dtype.kind not in "iuf":
+        return f"it holds {numbers.dtype}"
+    if not np.isfinite(numbers).all():
+        return "it has values that are not finite"
+    if rule.least is not None and numbers.size and numbers.min() < rule.least:
+        return f"it has {numbers.min()}"
+    return ""
