@@ -1,6 +1,9 @@
 """Figures 2 to 9 of Saul (2023) at a size given by arguments, and TSM against the dense updates of the paper.
 
     python benchmarks/paper/tsm.py figures --data mnist --rows 3500 --dimensions 4 8 16 32 64 --isomap   # figs 2, 3, 4, 8, 9
+    python benchmarks/paper/tsm.py folds --rows 14000 --dimensions 4 8 16 32 64 --folds 5                # figs 3, 4 over folds, J both ways
+    python benchmarks/paper/tsm.py folds --quick                                                          # 2 folds of 2 000, a minute
+    python benchmarks/paper/tsm.py table1 --vectors glove --rows 12000 --dimensions 32                    # Table 1
     python benchmarks/paper/tsm.py landmarks --data mnist --rows 70000 --landmarks 14000 --dimensions 16 # figs 6, 7
     python benchmarks/paper/tsm.py words --vectors glove --rows 30000 --dimensions 8 16 32 64            # fig 5
     python benchmarks/paper/tsm.py speed --rows 14000 --dimensions 16 --updates 250 --peer-updates 250   # time, objective
@@ -116,6 +119,72 @@ def figures(args: argparse.Namespace) -> None:
     if args.isomap:
         isomap_curve(args, X, model.threshold_, maps)
     draw(args, curves, f"{args.data}, {len(X)} rows")
+
+
+def folds(args: argparse.Namespace) -> None:
+    """Figs 3 and 4 over folds of MNIST that share no image: means and ranges, J with and without the diagonal (eq 12)."""
+    if args.quick:
+        args.rows, args.folds, args.dimensions, args.updates = 2000, 2, [4, 8, 16, 32], 100
+    X = wk.datasets.load_mnist().X
+    stride = len(X) // args.rows
+    print("| dimensions | method | deviation | J without diagonal | J with diagonal (eq 12) |")
+    print("|---|---|---|---|---|")
+    for d in args.dimensions:
+        found: dict[str, list[tuple[float, float, float]]] = {"TSM": [], "SVD": []}
+        for fold in range(args.folds):
+            rows = np.ascontiguousarray(X[fold::stride][: args.rows].astype(np.float32) / np.float32(255))
+            model = wk.TSM(d, threshold=0.75, max_iter=args.updates, random_state=0, n_jobs=args.jobs).fit(
+                rows
+            )
+            for name, Y in (("TSM", model.embedding_), ("SVD", svd_map(rows, d))):
+                measures = [angular_deviation(rows, Y, threshold=0.75, sample=args.sample).value]
+                measures += [
+                    jaccard(rows, Y, threshold=0.75, diagonal=diagonal, sample=args.sample).value
+                    for diagonal in (False, True)
+                ]
+                found[name].append(tuple(measures))
+        for name, values in found.items():
+            mean, spread = np.mean(values, axis=0), np.ptp(values, axis=0)
+            print(
+                f"| {d} | {name} | {mean[0]:.2f}° (range {spread[0]:.2f}) | {mean[1]:.3f} ({spread[1]:.3f}) | "
+                f"{mean[2]:.3f} ({spread[2]:.3f}) |",
+                flush=True,
+            )
+
+
+def table_1(args: argparse.Namespace) -> None:
+    """Analogies, one of each category, that TSM completes and linear projection does not."""
+    X, names = word_rows(args.vectors, args.rows)
+    questions = wk.datasets.load_analogies()
+    place = {str(word): i for i, word in enumerate(names)}
+    model = wk.TSM(
+        args.dimensions[0], max_iter=args.updates, sparsity=args.sparsity, random_state=0, n_jobs=args.jobs
+    ).fit(X)
+    maps = [
+        Y / np.linalg.norm(Y, axis=1, keepdims=True)
+        for Y in (model.embedding_, svd_map(X, args.dimensions[0]))
+    ]
+    kinds = questions.extras["category"] if "category" in questions.extras else questions.extras["semantic"]
+    print("| category | analogy | TSM | SVD |")
+    print("|---|---|---|---|")
+    for kind in dict.fromkeys(np.asarray(kinds).tolist()):
+        for words in questions.X[np.asarray(kinds) == kind]:
+            asked = [place.get(str(word).lower()) for word in words]
+            if None in asked:
+                continue
+            answers = []
+            for U in maps:
+                wanted = U[asked[1]] - U[asked[0]] + U[asked[2]]
+                near = U @ wanted
+                near[asked[:3]] = -np.inf
+                answers.append(int(near.argmax()))
+            if answers[0] == asked[3] != answers[1]:
+                a, b, c, _ = words
+                print(
+                    f"| {kind} | {a} : {b} = {c} : ? | {names[answers[0]]} | {names[answers[1]]} |",
+                    flush=True,
+                )
+                break
 
 
 def isomap_curve(args: argparse.Namespace, X: np.ndarray, tau: float, maps: list[np.ndarray]) -> None:
@@ -285,7 +354,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    tasks = {"figures": figures, "landmarks": landmarks, "words": words, "speed": speed, "direct": direct}
+    tasks = {
+        "figures": figures,
+        "folds": folds,
+        "table1": table_1,
+        "landmarks": landmarks,
+        "words": words,
+        "speed": speed,
+        "direct": direct,
+    }
     parser.add_argument("task", choices=tasks)
     parser.add_argument("--data", choices=("digits", "mnist", "words"), default="mnist")
     parser.add_argument("--rows", type=int, default=2000)
@@ -301,6 +378,8 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=None, help="rows that measures look at")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--isomap", action="store_true")
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="folds of few images")
     parser.add_argument("--out", type=Path, default=Path("out/paper"))
     args = parser.parse_args()
     warnings.simplefilter("ignore", DataWarning)

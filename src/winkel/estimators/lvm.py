@@ -50,6 +50,9 @@ class LVM(GraphEmbedder):
         Whether all rows share one variance, which makes worse maps.
     momentum : float, default=0.9
         Part of the last step that is added to the next; with 0 the likelihood rises at every iteration.
+    m_step_tol : float, default=0.1
+        How far the linear system of each step of the means (eq 20) is solved: the residual that is left, as a part of the
+        gradient. The likelihood rises for any; less makes steps longer and dearer.
     max_iter : int, default=400
         Number of iterations, all of which are made.
     init : {"spectral", "random"} or array of shape (n_samples, n_components), default="spectral"
@@ -94,6 +97,7 @@ class LVM(GraphEmbedder):
     levels: int | str = "auto"
     tied_variance: bool = False
     momentum: float = 0.9
+    m_step_tol: float = 0.1
     max_iter: int = 400
     init: str | ArrayLike = "spectral"
     components: str = "place"
@@ -211,6 +215,7 @@ class LVM(GraphEmbedder):
             levels=None if auto else integer("levels", self.levels, 0, DEEPEST, also="'auto'"),
             tied_variance=flag("tied_variance", self.tied_variance),
             momentum=number("momentum", self.momentum, 0.0, 1.0, high_open=True),
+            m_step_tol=number("m_step_tol", self.m_step_tol, 0.0, 1.0, high_open=True),
             max_iter=integer("max_iter", self.max_iter, 0),
             init=choice("init", self.init, STARTS, also="an array")
             if isinstance(self.init, str)

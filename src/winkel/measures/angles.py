@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ..checks import integer, number, optional
+from ..checks import flag, integer, number, optional
 from ..data import Table, as_table
 from ..errors import InvalidInputError
 from ..graph.knn import nearest_rows
@@ -68,6 +68,7 @@ def jaccard(
     *,
     n_neighbors: int = 15,
     threshold: float | None = None,
+    diagonal: bool = False,
     sample: int | None = None,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -75,12 +76,16 @@ def jaccard(
     """J, pairs of close rows that data and map share, of those that either has (Saul 2023, eq 12).
 
     Close are each row and its `n_neighbors` nearest by angle; with `threshold`, all pairs whose cosine exceeds it. `sample`
-    as in `angular_deviation`.
+    as in `angular_deviation`. With `diagonal` every row is close to itself, too, as eq 12 has it to the letter, which makes J larger
+    where rows have few close ones.
     """
     pair = _pair(X, map)
     rows = _chosen_rows(len(pair), sample, random_state)
     sums = _rule(pair, threshold, n_neighbors, _shared_by_angle, _shared_by_neighbors)
     both, either = _by_blocks(rows, n_jobs, sums)
+    if flag("diagonal", diagonal):
+        before, after = pair.data.norm[rows] > 0, pair.map.norm[rows] > 0
+        both, either = both + (before & after), either + (before | after)
     return scores()["jaccard"].score(ratio(both, either, rows, len(pair), (0.0, 1.0), empty=1.0))
 
 

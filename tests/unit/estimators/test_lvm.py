@@ -242,6 +242,8 @@ def test_memory_is_refused_early():
         ({"n_components": 0}, "n_components"),
         ({"momentum": 1.0}, "momentum"),
         ({"momentum": "a"}, "momentum"),
+        ({"m_step_tol": 1.0}, "m_step_tol"),
+        ({"m_step_tol": -0.1}, "m_step_tol"),
         ({"tied_variance": "yes"}, "tied_variance"),
         ({"components": "drop"}, "components"),
         ({"init": "pca"}, "init"),
@@ -331,3 +333,29 @@ def test_neighbour_lists_keep_the_precision_of_their_rows(dtype):
     given = lvm(levels=0).fit(wk.graph.knn(X, lvm().n_neighbors))
     assert given.embedding_.dtype == dtype
     np.testing.assert_array_equal(given.embedding_, lvm(levels=0).fit(X).embedding_)
+
+
+@connected_or_not
+def test_small_models_are_worked_on_by_one_thread(monkeypatch):
+    from winkel.methods.lvm import model as steps
+
+    jobs = []
+    evaluate = steps.Model.evaluate
+    monkeypatch.setattr(
+        steps.Model, "evaluate", lambda self, Y, v: jobs.append(self.n_jobs) or evaluate(self, Y, v)
+    )
+    small = lvm(n_jobs=2, max_iter=3).fit(SOME)
+    monkeypatch.setattr(steps, "SMALL", 0)
+    large = lvm(n_jobs=2, max_iter=3).fit(SOME)
+    assert set(jobs[:4]) == {1}
+    assert set(jobs[4:]) == {2}
+    assert large.embedding_.tobytes() == small.embedding_.tobytes()
+
+
+@connected_or_not
+def test_steps_solved_further_are_longer():
+    loose, tight = (lvm(m_step_tol=tol, momentum=0.0, max_iter=8).fit(SOME) for tol in (0.5, 1e-6))
+    sweeps = [model.history_["sweeps"].sum() for model in (loose, tight)]
+    assert sweeps[1] > 2 * sweeps[0]
+    for model in (loose, tight):  # the likelihood never falls, however early the solver stops
+        assert (np.diff(model.log_likelihood_) >= -1e-9 * abs(model.log_likelihood_[0])).all()

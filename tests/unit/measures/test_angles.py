@@ -156,3 +156,12 @@ def test_misuse(change, message):
 def test_rows_must_match():
     with pytest.raises(InvalidInputError, match="X has 90 and map has 89"):
         norm_error(DATA, FLAT[1:])
+
+
+def test_a_row_is_close_to_itself_on_the_diagonal():
+    X = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.0, 0.0]])
+    Y = np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0], [0.0, 0.0]])
+    # Rows 0 and 1 are close in the data, 1 and 2 in the map: nothing is shared, out of two pairs, each both ways.
+    assert jaccard(X, Y, threshold=0.9).value == 0.0
+    assert jaccard(X, Y, threshold=0.9, diagonal=True).value == 3 / (4 + 3)
+    assert jaccard(X, X, threshold=0.9, diagonal=True).value == 1.0

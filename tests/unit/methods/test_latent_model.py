@@ -16,6 +16,12 @@ from winkel.run import Run
 from .latent_oracle import dense
 
 
+@pytest.fixture(autouse=True)
+def threads_on_small_data(monkeypatch):
+    """Without it small models, which these are, would be worked on by one thread."""
+    monkeypatch.setattr("winkel.methods.lvm.model.SMALL", 0)
+
+
 def rng(seed):
     return np.random.Generator(np.random.Philox(key=seed))
 

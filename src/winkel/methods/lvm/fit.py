@@ -41,6 +41,7 @@ class Settings:
     levels: int | None
     tied_variance: bool
     momentum: float
+    m_step_tol: float
     max_iter: int
     init: str | FloatArray
     components: str
@@ -70,7 +71,7 @@ def fit(data: Any, settings: Settings, run: Run) -> Fit:
     levels = enough_levels(graph.n) if settings.levels is None else settings.levels
     coarse = coarsen(neighborhood, levels, _nearest(data, metric, graph, run), run)
     model = Model(neighborhood, coarse, run, single=kind == np.float32)
-    solver = EM(settings.momentum, settings.tied_variance)
+    solver = EM(settings.momentum, settings.tied_variance, settings.m_step_tol)
     start = _start(settings, model, neighborhood.unit, run)
     found = iterate(solver, model, start, run, max_iter=settings.max_iter)
     embedding = Embedding(

@@ -13,6 +13,7 @@ from .coarsening import Coarsening, Family, Ties
 from .neighborhood import LEAST, Neighborhood, Vector, squared_scale
 
 LEAST_GROWTH = 1e-3  # of a variance in one step, which keeps it positive whatever the rounding
+SMALL = 200_000  # ordered pairs, about a millisecond of work
 MOST_SWEEPS = 200  # products of the linear solver in one step
 
 
@@ -42,7 +43,7 @@ class Model:
     """
 
     def __init__(self, neighborhood: Neighborhood, coarse: Coarsening, run: Run, *, single: bool) -> None:
-        self.n, self.n_jobs = neighborhood.n, run.n_jobs
+        self.n = neighborhood.n
         self.coarse = coarse
         self._widest = neighborhood.widest
         self.tie_weight = neighborhood.n / coarse.ties.weight.sum() if len(coarse.ties.weight) else 0.0
@@ -57,6 +58,8 @@ class Model:
         self.attraction = np.bincount(both[:, 0], np.tile(self.similar.weights, 2), neighborhood.n)
         self.n_similar = len(neighborhood.source) + len(coarse.ties.item)
         self.n_dissimilar = sum(f.n_pairs for f in coarse.families) - n_except
+        # Threads that wait for each other a few times a millisecond are slower than one; the bytes are the same.
+        self.n_jobs = 1 if self.n_similar + self.n_dissimilar < SMALL else run.n_jobs
         self._core = self._compiled(both, exceptions, single)
 
     def _compiled(
