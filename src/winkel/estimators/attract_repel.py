@@ -42,17 +42,20 @@ class AttractRepel(ForceEmbedder):
     init : {"auto", "pca", "spectral", "random"} or array, default="auto"
         The start. "auto" is random for "pca" and for given similarities, the graph's spectral embedding for "umap" and where
         there are no rows, and else the principal components.
-    solver : {"auto", "gains", "adam", "momentum"}, default="auto"
-        "gains" is momentum with a gain for every coordinate. "auto" is what suits the objective; "pca" has a solver of its
-        own.
+    solver : {"auto", "lbfgs", "gains", "adam", "momentum"}, default="auto"
+        "lbfgs" makes quasi-Newton steps, in stages of less and less exaggeration. The others make many small steps, as the
+        methods' authors did: "gains" (t-SNE's, also for "lle") is momentum with a gain for every coordinate, "adam" is for
+        "umap" and "two_kernel_pca". "auto" is "lbfgs", and where pairs are sampled that of the others which suits the
+        objective; "pca" has a solver of its own.
     learning_rate : float or None, default=None
-        Size of the steps; None is what suits the objective and solver.
+        Size of small steps; None is what suits the objective and solver. L-BFGS has none.
     exaggeration : float or None, default=None
         How many times as strong attractions are at first; None is what suits the objective.
     exaggeration_iter : int or None, default=None
-        For how many iterations; None is what suits the objective, at most a third of `max_iter`.
+        For how many iterations; None is what suits the objective: a share of `max_iter`.
     max_iter : int or None, default=None
-        Number of iterations; None is what suits the objective: 500 for "lle" and "pca", 750 for "tsne", 300 for others.
+        Number of iterations; None is what suits objective and solver: 180 for "tsne", 200 for "lle", 150 for "umap", 300 for
+        "two_kernel_pca" and 500 for "pca"; with small steps 750, 500, 300 and 300.
     tol : float or None, default=None
         Size of the forces at which the fit ends; None is 1e-6 of the similarities for "pca", and 0, which makes all
         iterations, for others.

@@ -109,7 +109,7 @@ def test_an_objective_of_ones_own(tmp_path):
 
         schedule: ClassVar[Schedule] = Schedule("gains", 40, start_spread=1e-4)
 
-    plain = model(TSNE(), exaggeration=1.0, exaggeration_iter=0).fit(SOME)
+    plain = model(TSNE(), solver="gains", exaggeration=1.0, exaggeration_iter=0).fit(SOME)
     fitted = model("calm").fit(SOME)
     assert fitted.embedding_.tobytes() == plain.embedding_.tobytes()
     model(Calm(perplexity=8.0)).fit(SOME).save(tmp_path / "map.winkel")
@@ -285,9 +285,41 @@ def test_solvers_lower_the_loss(solver):
     assert fitted.objective_ < 0.9 * objective[20]  # the first iterations of "gains" are exaggerated
 
 
+@pytest.mark.parametrize("name", ["lle", "tsne", "umap", "two_kernel_pca"])
+def test_lbfgs_gets_lower_than_steps_in_fewer_iterations(name):
+    usual = model(SMALL[name], max_iter=None).fit(SOME)
+    assert usual.result_.settings["solver"] == "L-BFGS"
+    by_name = model(SMALL[name], max_iter=None, solver="lbfgs").fit(SOME)
+    assert by_name.embedding_.tobytes() == usual.embedding_.tobytes()
+    steps = model(SMALL[name], max_iter=None, solver=NAMED[name].steps.solver).fit(SOME)
+    assert steps.n_iter_ == NAMED[name].steps.max_iter >= usual.n_iter_
+    assert usual.objective_ < steps.objective_ + 0.01 * abs(steps.objective_)
+
+
+def test_stages_of_lbfgs_end_with_the_objective_itself():
+    fitted = model(SMALL["tsne"], max_iter=40, exaggeration_iter=20, keep_frames=41).fit(SOME)
+    assert fitted.n_iter_ == 40
+    Y = fitted.embedding_
+    assert fitted.objective_ == pytest.approx(wk.forces(SOME, Y, SMALL["tsne"]).value, rel=1e-6)
+    # Attractions twelve times as strong weigh more than those of the last stage.
+    assert fitted.history_.objective[5] > 3 * fitted.history_.objective[25]
+    # No row is thrown out: the widest place is about as far from the middle as others are.
+    radius = np.linalg.norm(Y - Y.mean(axis=0), axis=1)
+    assert radius.max() < 3 * np.median(radius)
+
+
+def test_sampled_pairs_are_not_for_lbfgs():
+    fitted = model(SMALL["tsne"], pairs="sampled").fit(SOME)
+    assert fitted.result_.settings["solver"] != "L-BFGS"
+    with pytest.raises(
+        InvalidParameterError, match='solver must be "auto" or another where pairs are sampled'
+    ):
+        model(SMALL["tsne"], pairs="sampled", solver="lbfgs").fit(SOME)
+
+
 def test_exaggeration_is_a_phase_of_its_own():
     start = 3 * rng().normal(size=(120, 2))
-    fitted = model(SMALL["tsne"], max_iter=30, exaggeration_iter=15, init=start).fit(SOME)
+    fitted = model(SMALL["tsne"], solver="gains", max_iter=30, exaggeration_iter=15, init=start).fit(SOME)
     objective = fitted.history_.objective
     # Attractions twelve times as strong weigh more: the value falls at once when they end.
     assert objective[14] > objective[15] + 1
@@ -298,11 +330,12 @@ def test_exaggeration_is_a_phase_of_its_own():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"solver": "lbfgs"}, "solver must be one of"),
+        ({"solver": "newton"}, "solver must be one of"),
         ({"pairs": "some"}, "pairs must be one of"),
         ({"objective": "mds"}, "objective must be one of .* or an object of winkel.objectives"),
         ({"objective": TSNE}, "objective must be one of"),
-        ({"learning_rate": -1.0}, "learning_rate must be None or a positive number"),
+        ({"learning_rate": -1.0, "solver": "adam"}, "learning_rate must be None or a positive number"),
+        ({"learning_rate": 1.0}, 'learning_rate must be None with solver="lbfgs"'),
         ({"exaggeration": 0.0}, "exaggeration must be None or a positive number"),
         ({"exaggeration_iter": 1.5}, "exaggeration_iter must be None or an integer"),
     ],

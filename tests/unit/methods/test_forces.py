@@ -12,6 +12,7 @@ import winkel as wk
 from winkel import _core
 from winkel.data import as_table
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError
+from winkel.methods.forces import force_problem
 from winkel.methods.forces.agreement import _problem
 from winkel.methods.forces.data_kernels import (
     RBF,
@@ -23,11 +24,12 @@ from winkel.methods.forces.data_kernels import (
     Precomputed,
     Source,
 )
-from winkel.methods.forces.force_problem import choose_pairs
+from winkel.methods.forces.force_problem import ForceProblem, choose_pairs
 from winkel.methods.forces.map_kernels import MapKernel, fit_umap_curve, map_kernel
 from winkel.methods.forces.objectives import LLE, PCA, TSNE, UMAP, TwoKernelPCA
 from winkel.methods.forces.pca_problem import DenseGram, ExactDescent, FactoredGram, PcaProblem, best_step
 from winkel.methods.forces.reconstruction import weights_by_rows, weights_by_similarity, weights_of_similar
+from winkel.problem.grid import GridField
 from winkel.problem.registry import registered
 from winkel.run import Run
 
@@ -46,6 +48,7 @@ OBJECTIVES = [
     LLE(kernel_x="perplexity", perplexity=5),
     TSNE(perplexity=5),
     TSNE(kernel_x="rbf", kernel_y="umap"),
+    TSNE(perplexity=5, attraction=4.0),
     UMAP(),
     UMAP(negative_sample_rate=None),
     UMAP(negative_sample_rate=None, kernel_y="gaussian", kernel_x="rbf"),
@@ -105,8 +108,10 @@ def dense_value(objective, weights, Y):
         return np.sum((K - k)[off] ** 2)
     p = K[off]
     if objective.name == "tsne":
-        q = k[off] / k[off].sum()
-        return np.sum(p[p > 0] * np.log(p[p > 0] / q[p > 0]))
+        # p log(p/q), with attractions, −p log k, `attraction` times as strong
+        return np.sum(p[p > 0] * (np.log(p[p > 0]) - objective.attraction * np.log(k[off][p > 0]))) + np.log(
+            k[off].sum()
+        )
     rest = 1 - p
     return np.sum(p[p > 0] * np.log(p[p > 0] / k[off][p > 0])) + np.sum(
         rest[rest > 0] * np.log(rest[rest > 0] / (1 - k[off][rest > 0]))
@@ -322,6 +327,29 @@ def test_field_is_close_to_the_exact_sum(objective, m):
     miss = np.linalg.norm(field.all_pairs - exact.all_pairs) / np.linalg.norm(exact.all_pairs)
     assert 0 < miss < 5e-3
     np.testing.assert_array_equal(field.listed, exact.listed)
+
+
+@pytest.mark.parametrize("scale", [0.15, 3.0], ids=["grid", "tree"])
+def test_repulsion_of_umap_by_a_grid_is_close_to_the_exact_sum(scale, monkeypatch):
+    # A grid rounds off the steep force between points that nearly meet; where there are few nodes to a point it is used.
+    rows, Y = rng(5).normal(size=(2500, 5)), some_map(2500, scale=scale)
+    asked, summed = [], ForceProblem._apart_sum
+    monkeypatch.setattr(ForceProblem, "_apart_sum", lambda *given: asked.append(summed(*given)) or asked[-1])
+    exact, field = (made_of(rows, UMAP(), Y.shape, how)[0].parts(Y) for how in ("exact", "field"))
+    assert [found is not None for found in asked] == [scale < 1] * 2
+    miss = np.linalg.norm(field.all_pairs - exact.all_pairs) / np.linalg.norm(exact.all_pairs)
+    assert 0 < miss < (0.03 if scale < 1 else 4e-3)
+    assert field.all_value == pytest.approx(exact.all_value, rel=1e-3)
+
+
+def test_a_grid_too_coarse_for_repulsion_gives_way_to_the_tree(monkeypatch):
+    rows, Y = rng(5).normal(size=(2500, 5)), some_map(2500, scale=0.15)
+    monkeypatch.setattr(force_problem, "APART_SPACING", 0.2)
+    monkeypatch.setattr(GridField, "_spacing", lambda self, extent: self._finest)
+    exact, field = (made_of(rows, UMAP(), Y.shape, how)[0] for how in ("exact", "field"))
+    assert field._apart_sum(Y, None) is None
+    miss = field._sum(Y, None)[1] - exact._sum(Y, None)[1]
+    assert np.linalg.norm(miss) < 4e-3 * np.linalg.norm(exact._sum(Y, None)[1])
 
 
 def test_sampled_sums_are_right_on_average():

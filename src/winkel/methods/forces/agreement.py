@@ -160,7 +160,7 @@ def gradient_agreement(
     start = np.ascontiguousarray(array("Y", Y, (n, None)))
     one, problem, _ = _problem(data, first, start.shape[1], metric, pairs, run)
     other = _problem(data, second, start.shape[1], metric, pairs, run)[1]
-    plan = one.schedule.plain(optional(integer, "max_iter", max_iter, 0))
+    plan = (one.steps or one.schedule).plain(optional(integer, "max_iter", max_iter, 0))
     found = iterate(one.solver(plan, problem), problem, start, run, max_iter=plan.max_iter)
     assert found.frames is not None
     inner, cosine = [], []

@@ -50,7 +50,9 @@ def fit(data: Any, settings: Settings, run: Run) -> Embedding:
     source, objective = prepare(data, settings.objective, settings.metric, run)
     sums = Sums(settings.pairs, settings.n_components, source.dtype)
     problem = objective.problem(objective.weights(source, run), sums, run)
-    plan, start = settings.plan, _start(source, objective, settings, run)
+    how = problem.how if isinstance(problem, ForceProblem) else "exact"
+    plan = settings.plan.for_pairs(how)
+    start = _start(source, objective, settings, plan, run)
     solver = objective.solver(plan, problem)
     found = iterate(solver, problem, start, run, max_iter=plan.max_iter)
     Y = found.state.Y.astype(start.dtype, copy=False)
@@ -66,7 +68,7 @@ def fit(data: Any, settings: Settings, run: Run) -> Embedding:
             "objective": objective.name,
             **asdict(objective),  # type: ignore[call-overload]
             **({} if source.table is None else objective.constants(problem, Y)),
-            "pairs": problem.how if isinstance(problem, ForceProblem) else "exact",
+            "pairs": how,
             "solver": solver.name,
             "max_iter": plan.max_iter,
             "learning_rate": plan.learning_rate,
@@ -141,7 +143,7 @@ def _source(data: Any, objective: Objective) -> Source:
     return source
 
 
-def _start(source: Source, objective: Objective, settings: Settings, run: Run) -> FloatArray:
+def _start(source: Source, objective: Objective, settings: Settings, plan: Schedule, run: Run) -> FloatArray:
     """Positions to begin with, in the precision of the data."""
     shape = (source.n, settings.n_components)
     if not isinstance(settings.init, str):
@@ -160,4 +162,4 @@ def _start(source: Source, objective: Objective, settings: Settings, run: Run) -
             refuse("init", '"spectral", "random" or an array where there are no rows', how)
         rows = source.table.values
         Y = principal_start(rows.toarray() if sp.issparse(rows) else rows, settings.n_components)
-    return scaled_start(Y, settings.plan.start_spread, run).astype(source.dtype)
+    return scaled_start(Y, plan.start_spread + plan.row_spread * source.n**0.5, run).astype(source.dtype)

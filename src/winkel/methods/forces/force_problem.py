@@ -15,7 +15,7 @@ from ... import _core
 from ...checks import choice
 from ...errors import InvalidParameterError
 from ...problem.constraints import Centered
-from ...problem.field import Field, Kernel
+from ...problem.field import MARGIN, Field, Kernel
 from ...problem.grid import GridField
 from ...typing import FloatArray
 from .map_kernels import FLOOR, MapKernel
@@ -26,7 +26,11 @@ PAIRS = ("auto", "exact", "field", "sampled")
 EXACT_UP_TO = 20_000  # rows, where there is no field
 FIELD_FROM = 2_000  # rows; below, the exact sum takes no longer
 DRAWS = 64  # others that a row is compared with, when they are sampled
-TREE_TOLERANCE = 1e-3
+TOLERANCE = 4e-3  # of forces by a field: relative root mean square error, as checked at every evaluation
+# −log(1 − k) is steep between points that nearly meet, which a grid of this spacing rounds off. Forces may be wrong by so
+# much for that, checked at so many points; and what a node of it and a point of the tree cost, in microseconds.
+APART_SPACING, APART_TOLERANCE, _APART_CHECKED = 0.025, 0.03, 16
+_APART_NODE, _APART_POINT = 0.025, 1.4
 _CENTERED = Centered()
 
 
@@ -160,7 +164,9 @@ class ForceProblem:
         if self.charges is None:
             return potentials, force
         q = self.charges.astype(np.float64)
-        _, charged = self._sum(Y, self.charges)
+        # Charges are their mean and what they deviate from it, of which forces are small.
+        mean = float(np.mean(q))
+        charged = mean * force + self._sum(Y, q - mean)[1]
         # Summed over rows, qᵢ Σⱼ f is what the half sums of charges give.
         return q * potentials, 0.5 * (q[:, None] * force + charged)
 
@@ -179,18 +185,39 @@ class ForceProblem:
         return potentials, force
 
     def _field_sum(self, Y: FloatArray, charges: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-        grid = _grid_field(self.kernel, self.all_form, self.n_jobs)
-        kernel = _tree_kernel(self.kernel, self.all_form)
-        if Y.shape[1] == 2 and grid is not None and (kernel is None or grid.beats_tree(Y)):
+        m, kernel = Y.shape[1], _tree_kernel(self.kernel, self.all_form)
+        if kernel is None:
+            grid = _grid_field(self.kernel, self.all_form, self.n_jobs)
+            if m != 2 or grid is None:
+                raise InvalidParameterError(_no_field(self.kernel, self.all_form, m))
             sums = grid.evaluate(Y, charges)
             return sums.potentials, 0.5 * sums.gradients
-        if kernel is None:
-            raise InvalidParameterError(_no_field(self.kernel, self.all_form, Y.shape[1]))
+        if self.all_form == "apart" and m == 2:
+            found = self._apart_sum(Y, charges)
+            if found is not None:
+                return found
         # The tree knows no factor of the distance, so the points are stretched by it.
         stretch = self.kernel.stretch
-        field = Field(kernel, Y.shape[1], tolerance=TREE_TOLERANCE, n_jobs=self.n_jobs)
-        found = field.evaluate(Y * Y.dtype.type(stretch), charges)
-        return found.potentials, Y.dtype.type(0.5 * stretch) * found.forces
+        field = Field(kernel, m, tolerance=TOLERANCE, n_jobs=self.n_jobs)
+        sums_by_tree = field.evaluate(Y * Y.dtype.type(stretch), charges)
+        return sums_by_tree.potentials, Y.dtype.type(0.5 * stretch) * sums_by_tree.forces
+
+    def _apart_sum(self, Y: FloatArray, charges: FloatArray | None) -> tuple[FloatArray, FloatArray] | None:
+        """The sum of −log(1 − k) on a grid; None where the tree is faster, or the grid not good enough."""
+        # Of deviations from the mean charge twice the spacing will do.
+        grid = _apart_grid(self.kernel, APART_SPACING if charges is None else 2 * APART_SPACING, self.n_jobs)
+        if _APART_NODE * grid.n_nodes(Y) > _APART_POINT * len(Y):
+            return None
+        sums = grid.evaluate(Y, charges)
+        force = 0.5 * sums.gradients
+        if charges is None:
+            rows = np.unique(_core.random_integers(0, 0, 0, _APART_CHECKED, len(Y)))
+            ones = np.ones(len(Y), Y.dtype)
+            exact = _core.all_forces(self.kernel.curve("apart"), Y, ones, rows, self.n_jobs)[1]
+            miss, size = np.linalg.norm(force[rows] - exact), np.linalg.norm(exact)
+            if not miss <= MARGIN * APART_TOLERANCE * size:
+                return None
+        return sums.potentials, force
 
 
 @lru_cache(maxsize=16)  # which keeps the transforms of the kernel from iteration to iteration
@@ -202,6 +229,17 @@ def _grid_field(kernel: MapKernel, form: str, n_jobs: int) -> GridField | None:
         if f is None
         else GridField(f, width=kernel.width * (0.7 if form == "square" else 1.0), n_jobs=n_jobs)
     )
+
+
+@lru_cache(maxsize=8)
+def _apart_grid(kernel: MapKernel, spacing: float, n_jobs: int) -> GridField:
+    curve = kernel.curve("apart")
+
+    def values(s: Matrix) -> Matrix:
+        flat = np.ascontiguousarray(s, dtype=np.float64).ravel()
+        return np.asarray(_core.curve_values(curve, flat)[0], dtype=np.float64).reshape(s.shape)
+
+    return GridField(values, spacing=spacing, n_jobs=n_jobs)
 
 
 def choose_pairs(pairs: str, kernel: MapKernel, all_form: str, n: int, n_components: int) -> str:

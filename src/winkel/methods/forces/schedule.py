@@ -9,20 +9,34 @@ import numpy as np
 
 from ...checks import choice, integer, number, optional, positive, refuse
 from ...run import Run
+from ...solvers.base import Status
 from ...solvers.gains import DeltaBarDelta
 from ...solvers.gradient import Adam, Exaggeration, GradientDescent
+from ...solvers.lbfgs import LBFGS, Continuation, LBFGSState
 from ...typing import FloatArray
 from .force_problem import ForceProblem
 
-SOLVERS = ("auto", "gains", "adam", "momentum")
-_RATES = {"adam": 0.1, "gains": 0.4, "momentum": 0.1}  # of a solver that is not the objective's own
+SOLVERS = ("auto", "lbfgs", "gains", "adam", "momentum")
+_RATES = {
+    "adam": 0.1,
+    "gains": 0.4,
+    "momentum": 0.1,
+    "lbfgs": 1.0,
+}  # of a solver that is not the objective's own
+# Of L-BFGS: stages of less and less exaggeration, with their shares of its iterations; a map whose attractions are weaker
+# is wider, by about the root, so it is stretched between stages. No row moves further at once than two widths of the kernel,
+# or that part of their number for each root of a row, as which maps grow: further out it would stay.
+_STAGES = (0.45, 0.275, 0.275)
+_MAX_MOVE, _MOVE_BY_ROWS = 2.0, 1 / 35
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a run goes. `start_spread` is the standard deviation of the first coordinate of the start.
+    """How a run goes. `start_spread` is the standard deviation of the first coordinate of the start, and `row_spread` what
+    the root of the number of rows adds to it.
 
-    `learning_rate` is for a quarter of the gradient, times n for losses that are normalized; Adam's is its first step.
+    `learning_rate` is for a quarter of the gradient, times n for losses that are normalized; Adam's is its first step, and
+    L-BFGS has none. `otherwise` is the schedule where pairs are sampled anew every round, which L-BFGS does not go with.
     """
 
     solver: str
@@ -32,6 +46,8 @@ class Schedule:
     exaggeration_iter: int = 0
     start_spread: float = 1.0
     tol: float = 0.0
+    row_spread: float = 0.0
+    otherwise: Schedule | None = None
 
     def changed(
         self,
@@ -45,6 +61,13 @@ class Schedule:
     ) -> Schedule:
         """The schedule with what was asked for in place of what suits the objective."""
         plan = self._with_solver(choice("solver", solver, SOLVERS))
+        if plan.solver == "lbfgs" and learning_rate is not None:
+            refuse(
+                "learning_rate",
+                'None with solver="lbfgs"',
+                learning_rate,
+                'It goes with solver="gains" or "adam".',
+            )
         asked: dict[str, Any] = {
             "learning_rate": optional(positive, "learning_rate", learning_rate),
             "exaggeration": optional(positive, "exaggeration", exaggeration),
@@ -55,8 +78,22 @@ class Schedule:
         plan = replace(plan, **{name: value for name, value in asked.items() if value is not None})
         plan._check_exaggeration(exaggeration, exaggeration_iter)
         if exaggeration_iter is None:  # a short run must not end in the exaggerated phase
-            plan = replace(plan, exaggeration_iter=min(plan.exaggeration_iter, plan.max_iter // 3))
+            plan = replace(plan, exaggeration_iter=plan._early(self))
         return plan
+
+    def _early(self, usual: Schedule) -> int:
+        """Exaggerated iterations where none were asked for: of L-BFGS the usual share of all, of others at most a third."""
+        if self.solver == "lbfgs" and usual.solver == "lbfgs":
+            return round(usual.exaggeration_iter * self.max_iter / usual.max_iter)
+        return min(self.exaggeration_iter, self.max_iter // 3)
+
+    def for_pairs(self, how: str) -> Schedule:
+        """The schedule for pairs that are summed in this way."""
+        if self.solver != "lbfgs" or how != "sampled":
+            return self
+        if self.otherwise is None:
+            refuse("solver", '"auto" or another where pairs are sampled', self.solver)
+        return self.otherwise
 
     def plain(self, max_iter: int | None) -> Schedule:
         """The schedule without exaggeration and without an early end."""
@@ -86,6 +123,8 @@ class Schedule:
 
     def make_solver(self, problem: ForceProblem) -> Any:
         """The solver for a problem."""
+        if self.solver == "lbfgs":
+            return self._staged(problem)
         early = Exaggeration(self.exaggeration, self.exaggeration_iter)
         if self.solver == "adam":
             return Adam(self.learning_rate, tol=self.tol, fall=self.max_iter or None, early=early)
@@ -94,6 +133,47 @@ class Schedule:
         if self.solver == "momentum":
             return GradientDescent(step, momentum=0.8, tol=self.tol)
         return DeltaBarDelta(step, early=early, tol=self.tol)
+
+    def _staged(self, problem: ForceProblem) -> StagedLBFGS:
+        widths = max(_MAX_MOVE, _MOVE_BY_ROWS * problem.n**0.5)
+        inner = LBFGS(tol=self.tol, expects_convergence=self.tol > 0, max_move=widths * problem.kernel.width)
+        if self.exaggeration == 1 or not self.exaggeration_iter:
+            return StagedLBFGS(Continuation(inner, ()), ())
+        count = len(_STAGES)
+        factors = tuple(self.exaggeration ** (1 - stage / count) for stage in range(count))
+        ends = np.round(np.cumsum(_STAGES) * self.exaggeration_iter).astype(int)
+        iterations = tuple(int(end) for end in np.diff(ends, prepend=0))
+        stretch = float(self.exaggeration ** (0.5 / count))
+        return StagedLBFGS(Continuation(inner, iterations, (stretch,) * count), factors)
+
+
+@dataclass(frozen=True)
+class StagedLBFGS:
+    """L-BFGS on a problem whose attractions are at first `factors[0]` times as strong, then `factors[1]` times, and so on."""
+
+    inner: Continuation
+    factors: tuple[float, ...]
+    name = "L-BFGS"
+
+    @property
+    def expects_convergence(self) -> bool:
+        """Whether running out of iterations deserves a warning."""
+        return self.inner.expects_convergence
+
+    def init(self, problem: ForceProblem, Y0: FloatArray) -> LBFGSState:
+        """The start of the first stage."""
+        return self.inner.init(self._stages(problem), Y0)
+
+    def step(self, problem: ForceProblem, state: LBFGSState) -> LBFGSState:
+        """One step on the stage of the state, or the first on the next."""
+        return self.inner.step(self._stages(problem), state)
+
+    def done(self, state: LBFGSState) -> Status | None:
+        """The status of the last stage; None before."""
+        return self.inner.done(state)
+
+    def _stages(self, problem: ForceProblem) -> list[ForceProblem]:
+        return [problem.exaggerated(factor) for factor in (*self.factors, 1.0)]
 
 
 def scaled_start(Y: FloatArray, spread: float, run: Run) -> FloatArray:

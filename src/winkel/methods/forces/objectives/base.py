@@ -105,6 +105,7 @@ class Objective(ABC):
 
     name: ClassVar[str]
     schedule: ClassVar[Schedule]
+    steps: ClassVar[Schedule | None] = None  # by gradient steps, where the schedule is by L-BFGS
     allowed_kernels: ClassVar[tuple[str, ...]] = tuple(DATA_KERNELS)
     kept_constants: ClassVar[tuple[str, ...]] = ()  # names of what `constants` gives
     any_scale: ClassVar[bool] = False  # whether inner products times a number ask for the same shape
@@ -192,14 +193,19 @@ class Objective(ABC):
         tol: float | None = None,
     ) -> Schedule:
         """The schedule with what was asked for in place of what suits the objective."""
-        return self.schedule.changed(
-            solver=solver,
-            learning_rate=learning_rate,
-            exaggeration=exaggeration,
-            exaggeration_iter=exaggeration_iter,
-            max_iter=max_iter,
-            tol=tol,
-        )
+        asked: dict[str, Any] = {
+            "exaggeration": exaggeration,
+            "exaggeration_iter": exaggeration_iter,
+            "max_iter": max_iter,
+            "tol": tol,
+        }
+        own = solver in ("auto", self.schedule.solver) or self.steps is None
+        base = self.schedule if own else self.steps
+        assert base is not None
+        plan = base.changed(solver=solver, learning_rate=learning_rate, **asked)
+        if solver == "auto" and self.steps is not None:
+            plan = replace(plan, otherwise=self.steps.changed(**asked))
+        return plan
 
     def check_pairs(self, pairs: str) -> str:
         """`pairs`, if sums over all pairs can be taken so."""
@@ -385,6 +391,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "perplexity": lambda name, value: number(name, value, 1.0),
     "gamma": lambda name, value: optional(positive, name, value),
     "regularization": positive,
+    "attraction": positive,
     "min_dist": lambda name, value: number(name, value, 0.0),
     "spread": positive,
     "negative_sample_rate": lambda name, value: optional(positive, name, value),

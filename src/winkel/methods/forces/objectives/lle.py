@@ -84,7 +84,8 @@ class LLE(PairObjective):
     spread: float = 1.0
 
     any_scale: ClassVar[bool] = True
-    schedule: ClassVar[Schedule] = Schedule("gains", 500, 0.4, exaggeration=8.0, exaggeration_iter=150)
+    schedule: ClassVar[Schedule] = Schedule("lbfgs", 200, exaggeration=8.0, exaggeration_iter=150)
+    steps: ClassVar[Schedule] = Schedule("gains", 500, 0.4, exaggeration=8.0, exaggeration_iter=150)
 
     @property
     def uses_metric(self) -> bool:

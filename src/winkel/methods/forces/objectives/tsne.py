@@ -22,11 +22,16 @@ from .base import Matrix, Pair, PairObjective, Sums, check_not_negative, xlogx
 class TSNE(PairObjective):
     """t-SNE: Σ p log(p/q), where p and q are k_x and k_y, each divided by its sum over all pairs.
 
+    With an `attraction` of e it is Σ p log p − e Σ p log k_y + log Σ k_y: from t-SNE at 1 over maps like UMAP's at about 4 to
+    the Laplacian's, which show large shapes, at 30 and more (Böhm, Berens and Kobak 2022).
+
     Parameters
     ----------
     perplexity : float, default=30.0
         How many neighbours a row has in effect; three times as many are searched. Few rows allow less, which a
         DataWarning says.
+    attraction : float, default=1.0
+        How many times as strong attractions are to the end of the run: openTSNE's `exaggeration`.
     kernel_x : {"perplexity", "fuzzy", "linear", "centered_linear", "rbf", "precomputed"}, default="perplexity"
         Kernel on the data. "perplexity" and "fuzzy" are those of t-SNE and UMAP; the others compare all pairs of rows;
         "precomputed" takes X as a symmetric matrix of similarities.
@@ -52,6 +57,7 @@ class TSNE(PairObjective):
 
     perplexity: float = 30.0
     _: KW_ONLY
+    attraction: float = 1.0
     kernel_x: str = "perplexity"
     kernel_y: str = "cauchy"
     n_neighbors: int = 15
@@ -62,6 +68,9 @@ class TSNE(PairObjective):
     any_scale: ClassVar[bool] = True
     kept_constants: ClassVar[tuple[str, ...]] = ("normalizer",)
     schedule: ClassVar[Schedule] = Schedule(
+        "lbfgs", 180, exaggeration=12.0, exaggeration_iter=75, start_spread=0.0, row_spread=0.02
+    )
+    steps: ClassVar[Schedule] = Schedule(
         "gains", 750, 1.0, exaggeration=12.0, exaggeration_iter=250, start_spread=1e-4
     )
 
@@ -75,15 +84,19 @@ class TSNE(PairObjective):
         return sp.csr_array(K * K.dtype.type(1 / total))
 
     def problem(self, weights: sp.csr_array, sums: Sums, run: Run) -> ForceProblem:
-        """Σ p log p − Σ p log k_y + log Σ k_y."""
+        """Σ p log p − e Σ p log k_y + log Σ k_y."""
         entropy = float(np.sum(xlogx(weights.data.astype(np.float64))))
-        return self.force_problem(weights, "neg_log", "kernel", sums, run, normalized=True, constant=entropy)
+        pulls = (
+            weights if self.attraction == 1 else sp.csr_array(weights * weights.dtype.type(self.attraction))
+        )
+        return self.force_problem(pulls, "neg_log", "kernel", sums, run, normalized=True, constant=entropy)
 
     def scalars(
         self, pair: Pair, problem: ForceProblem, weights: Any, normalizer: float
     ) -> tuple[Matrix, Matrix]:
-        """p/k_y, and 1 over the sum of k_y."""
-        return pair.entries(weights) / problem.kernel.value(pair.s), np.full(len(pair.s), 1 / normalizer)
+        """e p/k_y, and 1 over the sum of k_y."""
+        attraction = self.attraction * pair.entries(weights) / problem.kernel.value(pair.s)
+        return attraction, np.full(len(pair.s), 1 / normalizer)
 
     def constants(self, problem: ForceProblem, Y: FloatArray) -> dict[str, float]:
         """The sum of k_y, by which repulsion is divided."""
@@ -93,6 +106,6 @@ class TSNE(PairObjective):
         """Each new row with its own probabilities, of sum one, and the repulsion that fitted rows met."""
         weights = self.data_kernel.to_fitted(new, run)
         total = weights.sum(axis=1, keepdims=True)
-        weights = weights / np.where(total > 0, total, 1.0)
+        weights = self.attraction * weights / np.where(total > 0, total, 1.0)
         balance = Balance(self.map_kernel, "neg_log", "kernel", len(Y) / constants["normalizer"])
         return balanced_places(Y, new, weights, balance, run)

@@ -57,7 +57,8 @@ class TwoKernelPCA(PairObjective):
     min_dist: float = 0.1
     spread: float = 1.0
 
-    schedule: ClassVar[Schedule] = Schedule("adam", 300, 0.1)
+    schedule: ClassVar[Schedule] = Schedule("lbfgs", 300)
+    steps: ClassVar[Schedule] = Schedule("adam", 300, 0.1)
     force_scale: ClassVar[float] = 8.0
 
     def weights(self, source: Source, run: Run) -> sp.csr_array:
