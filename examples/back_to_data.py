@@ -8,6 +8,7 @@ import numpy as np
 import winkel as wk
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 digits = wk.datasets.load_digits()
 mde = wk.MDE(random_state=0).fit(digits.X[:-50])
 new = digits.X[-50:]

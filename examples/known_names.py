@@ -6,6 +6,7 @@ from pathlib import Path
 import winkel as wk
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 digits = wk.datasets.load_digits()
 maps = {
     "t-SNE": wk.TSNE(perplexity=20, n_iter=250, random_state=0).fit_transform(digits.X),

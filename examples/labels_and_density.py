@@ -8,6 +8,7 @@ import numpy as np
 import winkel as wk
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 digits = wk.datasets.load_digits()
 rng = np.random.default_rng(0)
 known = np.where(rng.random(len(digits.y)) < 0.7, digits.y, -1)  # -1: unknown

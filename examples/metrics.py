@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import winkel as wk
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 rng = np.random.default_rng(0)
 globe = np.column_stack([np.arcsin(rng.uniform(-1, 1, 200)), rng.uniform(-np.pi, np.pi, 200)])
 topics = rng.dirichlet(np.full(12, 0.1), size=200)

@@ -9,6 +9,7 @@ import numpy as np
 import winkel as wk
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 digits = wk.datasets.load_digits()  # in place of cells: any AnnData object will do
 adata = anndata.AnnData(digits.X)
 adata.obs["cell_type"] = np.array([f"type {k}" for k in digits.y])

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 import winkel as wk
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 digits = wk.datasets.load_digits()
 weights = np.where(digits.y == digits.y[0], 3.0, 1.0)
 with sklearn.config_context(enable_metadata_routing=True):

@@ -6,6 +6,7 @@ from pathlib import Path
 import winkel as wk
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 digits = wk.datasets.load_digits()
 halves = {"upper half": digits.X[:, :32], "lower half": digits.X[:, 32:]}
 graphs = {name: wk.graph.knn(X, 10) for name, X in halves.items()}

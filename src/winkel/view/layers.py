@@ -23,9 +23,12 @@ SEAM = "#5B6570"
 
 Groups: TypeAlias = list[tuple[Any, NDArray[np.intp]]]  # what was drawn, and the rows it shows
 _MOST_LEGEND_ROWS = 20
+_LONGEST = 30  # letters of a name in a legend
 _DIGITS = re.compile(r"(\d+)")
 _MOST_LINES = 200_000
-_HEAT_PIXELS = 420
+_HEAT_PIXELS, _HEAT_LEVELS = 420, 30.0
+_MOST_VECTORS = 20_000  # points that a PDF or SVG draws one by one
+_LETTER, _SYMBOL = 0.085, 0.45  # inches that a letter and a symbol of a legend take at ten points
 
 
 def point_size(n: int) -> float:
@@ -55,21 +58,39 @@ def legend_columns(n_classes: int) -> int:
     return -(-n_classes // _MOST_LEGEND_ROWS) if n_classes <= MOST_CLASSES else 0
 
 
+def legend_width(names: list[str]) -> float:
+    """Inches that a legend of these names takes beside the map, at the size of its letters."""
+    columns = legend_columns(len(names))
+    longest = max((min(len(name), _LONGEST) for name in names), default=0)
+    return columns * (_SYMBOL + _LETTER * longest * _letters(names) / 10)
+
+
+def _letters(names: list[str]) -> float:
+    """Points of the letters of a legend: smaller where there are many names, so that they fit beside the map."""
+    return 10.0 if len(names) <= _MOST_LEGEND_ROWS else 8.0
+
+
 def draw_points(ax: Any, points: FloatArray, **colors: Any) -> Any:
-    """The scatter plot of all points in one call, in the order of the rows."""
+    """The scatter plot of all points in one call, in the order of the rows; in a PDF or SVG many points are one picture."""
     style = {"s": point_size(len(points)), "linewidths": 0, "alpha": 0.85, "zorder": 2, **colors}
-    return ax.scatter(*points.T, **style)
+    return ax.scatter(*points.T, **style, rasterized=len(points) > _MOST_VECTORS)
 
 
 def draw_values(
-    ax: Any, points: FloatArray, values: NDArray[Any], name: str, limits: tuple[float, float] | None = None
+    ax: Any,
+    points: FloatArray,
+    values: NDArray[Any],
+    name: str,
+    limits: tuple[float, float] | None = None,
+    cmap: Any = "viridis",
+    **style: Any,
 ) -> Groups:
     """Points coloured by a number, with a colour bar; a few extremes do not take the whole scale."""
     values = np.asarray(values, dtype=float)
     known = np.isfinite(values)
     groups: Groups = []
     if not known.all():
-        groups.append((draw_points(ax, points[~known], color="#BBBBBB"), np.flatnonzero(~known)))
+        groups.append((draw_points(ax, points[~known], color="#BBBBBB", **style), np.flatnonzero(~known)))
     extend = "neither"
     if limits is None and known.any():
         low, high = np.percentile(values[known], [1, 99])
@@ -77,7 +98,7 @@ def draw_values(
         below, above = values[known].min() < limits[0], values[known].max() > limits[1]
         extend = {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[(int(below), int(above))]
     low, high = limits or (0.0, 1.0)
-    scatter = draw_points(ax, points[known], c=values[known], cmap="viridis", vmin=low, vmax=high)
+    scatter = draw_points(ax, points[known], c=values[known], cmap=cmap, vmin=low, vmax=high, **style)
     bar = ax.figure.colorbar(scatter, ax=ax, shrink=0.7, extend=extend, label=name)
     bar.outline.set_visible(False)
     bar.solids.set_alpha(1.0)
@@ -85,19 +106,25 @@ def draw_values(
 
 
 def draw_labels(
-    ax: Any, points: FloatArray, names: list[str], which: NDArray[np.intp], opacity: FloatArray | None = None
+    ax: Any,
+    points: FloatArray,
+    names: list[str],
+    which: NDArray[np.intp],
+    opacity: FloatArray | None = None,
+    **style: Any,
 ) -> Groups:
     """Points coloured by class, with a legend beside the map; beyond what colours and shapes tell apart, by colour alone."""
     alpha = np.full(len(points), 0.85) if opacity is None else opacity
     if len(names) > MOST_CLASSES:
-        return [(draw_points(ax, points, c=which, cmap="viridis", alpha=alpha), np.arange(len(points)))]
+        drawn = draw_points(ax, points, c=which, cmap="viridis", alpha=alpha, **style)
+        return [(drawn, np.arange(len(points)))]
     groups: Groups = []
     colors = np.array(PALETTE)[which % len(PALETTE)]
     for shape in range(-(-len(names) // len(PALETTE))):
         # One call for all classes of a shape in the order of the rows, so that no class hides another.
         rows = np.flatnonzero(which // len(PALETTE) == shape)
-        style = {"c": colors[rows], "marker": MARKERS[shape], "alpha": alpha[rows]}
-        groups.append((draw_points(ax, points[rows], **style), rows))
+        looks = {"c": colors[rows], "marker": MARKERS[shape], "alpha": alpha[rows], **style}
+        groups.append((draw_points(ax, points[rows], **looks), rows))
     legend(ax, names)
     return groups
 
@@ -105,7 +132,7 @@ def draw_labels(
 def legend(ax: Any, names: list[str]) -> None:
     """A legend to the right of the map, where it covers no point; empty plots make its entries."""
     for k, name in enumerate(names):
-        text = name if len(name) <= 30 else f"{name[:29]}…"
+        text = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
         # A name that starts with an underscore would be left out, and a dollar sign would start a formula.
         text = text.replace("$", r"\$")
         ax.scatter(
@@ -123,33 +150,60 @@ def legend(ax: Any, names: list[str]) -> None:
         handletextpad=0.1,
         columnspacing=0.8,
         ncols=legend_columns(len(names)),
+        fontsize=_letters(names),
     )
 
 
-def draw_density(
-    ax: Any, points: FloatArray, names: list[str] | None, which: NDArray[np.intp] | None
-) -> None:
-    """A heat map of how many points lie where, on a logarithmic scale; with classes, their mixed colours."""
-    from matplotlib.colors import LinearSegmentedColormap, to_rgb
+def _one_point(spread: float) -> FloatArray:
+    side = 2 * int(np.ceil(3 * spread)) + 1
+    one = np.zeros((side, side))
+    one[side // 2, side // 2] = 1.0
+    return one
 
+
+def draw_density(
+    ax: Any,
+    points: FloatArray,
+    names: list[str] | None,
+    which: NDArray[np.intp] | None,
+    cmap: Any = None,
+) -> None:
+    """A heat map of the density of points, on a logarithmic scale; with classes, their mixed colours.
+
+    Each point is spread over about the distance that points have when they fill the map evenly: few points give a smooth
+    picture, many a sharp one.
+    """
+    from matplotlib import colormaps
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb
+    from scipy.ndimage import gaussian_filter
+
+    spread = _HEAT_PIXELS / len(points) ** 0.5  # pixels between points that fill the map evenly
     low, high = points.min(axis=0), points.max(axis=0)
     extent = float((high - low).max()) or 1.0
-    shape = np.maximum(1, np.ceil((high - low) / extent * _HEAT_PIXELS)).astype(int)
-    cell = np.minimum(((points - low) / extent * _HEAT_PIXELS).astype(int), shape - 1)
-    at = cell[:, 1] * shape[0] + cell[:, 0]
-    counts = np.bincount(at, minlength=shape.prod()).astype(float)
-    strength = np.log1p(counts) / max(np.log1p(counts.max()), 1e-12)
+    border = int(np.ceil(3 * spread))
+    shape = np.maximum(1, np.ceil((high - low) / extent * _HEAT_PIXELS)).astype(int) + 2 * border
+    cell = np.minimum(((points - low) / extent * _HEAT_PIXELS).astype(int) + border, shape - 1)
+
+    def amount(weights: FloatArray | None = None) -> FloatArray:
+        at = np.bincount(cell[:, 1] * shape[0] + cell[:, 0], weights, minlength=shape.prod()).astype(float)
+        return gaussian_filter(at.reshape(shape[1], shape[0]), spread, mode="constant", truncate=3.0)
+
+    counts = amount()
+    strength = np.log1p(counts / max(counts.max(), 1e-300) * _HEAT_LEVELS) / np.log1p(_HEAT_LEVELS)
     if which is None or names is None or len(names) > MOST_CLASSES:
-        colors = LinearSegmentedColormap.from_list("ink", ["#9ECAE9", "#0072B2", "#0B1D33"])(strength)
+        ink = cmap or LinearSegmentedColormap.from_list("ink", ["#9ECAE9", "#0072B2", "#0B1D33"])
+        colors = (colormaps[ink] if isinstance(ink, str) else ink)(strength)
     else:
         own = np.array([to_rgb(PALETTE[k % len(PALETTE)]) for k in range(len(names))])[which]
-        mixed = [np.bincount(at, weights=own[:, c], minlength=shape.prod()) for c in range(3)]
-        colors = np.stack([*(m / np.maximum(counts, 1) for m in mixed), np.ones_like(counts)], axis=1)
-    colors[:, 3] = np.where(counts > 0, 0.25 + 0.75 * strength, 0.0)
+        mixed = [amount(own[:, c]) / np.maximum(counts, 1e-300) for c in range(3)]
+        colors = np.clip(np.stack([*mixed, np.ones_like(counts)], axis=2), 0, 1)
+    # What is less than a twentieth of one point is nothing: it is what a kernel leaves far from all.
+    least = 0.05 * float(gaussian_filter(_one_point(spread), spread, mode="constant", truncate=3.0).max())
+    colors[..., 3] = np.where(counts > least, 0.25 + 0.75 * strength, 0.0)
     step = extent / _HEAT_PIXELS
-    box = (low[0], low[0] + shape[0] * step, low[1], low[1] + shape[1] * step)
-    image = colors.reshape(shape[1], shape[0], 4)
-    ax.imshow(image, extent=box, origin="lower", interpolation="nearest", aspect="auto", zorder=2)
+    corner = low - border * step
+    box = (corner[0], corner[0] + shape[0] * step, corner[1], corner[1] + shape[1] * step)
+    ax.imshow(colors, extent=box, origin="lower", interpolation="nearest", aspect="auto", zorder=2)
     if names is not None and which is not None and len(names) <= MOST_CLASSES:
         legend(ax, names)
 

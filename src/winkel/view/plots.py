@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import integer, new_file
-from ..errors import InvalidInputError, missing_extra
+from ..checks import integer, new_file, positive
+from ..errors import InvalidInputError, InvalidParameterError, missing_extra
 from ..maps import Map, as_map
 from ..measures.faithfulness import Faithfulness
 from ..measures.tearing import Seams, Tearing, find_tearing, map_pieces
@@ -28,11 +28,12 @@ from .layers import (
     draw_points,
     draw_seams,
     draw_values,
-    legend_columns,
+    legend_width,
 )
 
 DENSE_FROM = 100_000  # points from which on a heat map shows more than dots over dots
 _LINKS = 15  # nearest neighbours of a row by which tearing is judged, as by `winkel.measure`
+_LETTERS_AS_TEXT = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}  # as journals ask for
 _FAINTEST = 0.12  # opacity of a point that is not reliable at all
 
 
@@ -50,6 +51,11 @@ def plot(
     seams: bool | Any = None,
     n_ellipses: int = 400,
     title: str | None = None,
+    values_name: str | None = None,
+    cmap: Any = None,
+    size: float | None = None,
+    figsize: tuple[float, float] | None = None,
+    dpi: float = 150,
     ax: Any = None,
     path: str | Path | None = None,
 ) -> Any:
@@ -68,7 +74,7 @@ def plot(
     variance : array of shape (n,) or None, default=None
         Variance of every row's place, drawn as a disc of one standard deviation.
     density : bool or None, default=None
-        Whether to draw a heat map of the number of points instead of dots. None does so from 100 000 rows on, unless there
+        Whether to draw a heat map of the density of points instead of dots. None does so from 100 000 rows on, unless there
         are values or reliabilities to show.
     edges : Graph, array of shape (p, 2), True or None, default=None
         Lines between neighbours: those of a graph, pairs of row numbers, or with True the graph that the map was made from.
@@ -84,10 +90,21 @@ def plot(
         Most ellipses to draw, spread evenly over the map.
     title : str or None, default=None
         Title above the map.
+    values_name : str or None, default=None
+        Name of the values, for their colour bar; None takes that of a pandas column.
+    cmap : str, matplotlib colormap or None, default=None
+        Colours of values, reliabilities and densities; None is viridis, and blue for densities.
+    size : float or None, default=None
+        Area of a point in square points (1/72 inch); None suits the number of points.
+    figsize : tuple of float or None, default=None
+        Width and height of a new figure in inches; None leaves the map a square beside its legend.
+    dpi : float, default=150
+        Dots per inch of the file.
     ax : matplotlib Axes or None, default=None
         Axes to draw on; None makes a new figure.
     path : path or None, default=None
-        File to write the picture to as well; its suffix says the format.
+        File to write the picture to as well; its suffix says the format. A PDF holds its letters as text, and more than 20 000
+        points as one picture.
 
     Returns
     -------
@@ -108,8 +125,10 @@ def plot(
     points = map_points(Y)
     named = None if labels is None else classes(column(labels, len(points), "labels"))
     if ax is None:
-        wider = 0.0 if named is None else 1.6 * max(0, legend_columns(len(named[0])) - 1)
-        _, ax = plt.subplots(figsize=(6.4 + wider, 6.0), layout="constrained")
+        beside = 0.4 if named is None else legend_width(named[0])
+        _, ax = plt.subplots(figsize=figsize or (6.0 + beside, 6.0), layout="constrained")
+    elif figsize is not None:
+        raise InvalidParameterError("figsize is that of a new figure; the axes given have one.")
     if edges is not None and edges is not False:
         # Faint, and fainter the more there are.
         drawn = _pairs(_edges(edges, Y), len(points), "edges")
@@ -120,7 +139,9 @@ def plot(
         draw_seams(ax, torn)
     if variance is not None:
         draw_circles(ax, points, np.sqrt(column(variance, len(points), "variance").astype(float)))
-    _rows(ax, points, named, values, reliability, density)
+    looks = {} if size is None else {"s": positive("size", size)}
+    name = values_name or str(getattr(values, "name", None) or "")
+    _rows(ax, points, named, values, reliability, density, name, cmap, looks)
     if pairs is not None:
         drawn = _pairs(pairs, len(points), "pairs")
         draw_lines(ax, points, drawn, colors=ALARM, linewidths=1.0, alpha=0.9, zorder=3)
@@ -130,7 +151,7 @@ def plot(
     frame_map(ax, points)
     ax.set_title("" if title is None else title.replace("$", r"\$"))
     if path is not None:
-        save_figure(ax.figure, path)
+        save_figure(ax.figure, path, positive("dpi", dpi))
     return ax
 
 
@@ -155,12 +176,13 @@ def plot_maps(
     return figure
 
 
-def save_figure(figure: Any, path: str | Path) -> None:
+def save_figure(figure: Any, path: str | Path, dpi: float = 150) -> None:
     """Write the picture to a temporary file, then rename it, so that no half-written one is left behind."""
     path = new_file("path", path)
     part = path.with_name(f".{path.stem}.part{path.suffix or '.png'}")
     try:
-        figure.savefig(part, dpi=150)
+        with require_matplotlib().rc_context(_LETTERS_AS_TEXT):
+            figure.savefig(part, dpi=dpi)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -190,23 +212,26 @@ def _rows(
     values: ArrayLike | None,
     reliability: ArrayLike | None,
     density: bool | None,
+    name: str,
+    cmap: Any,
+    looks: Mapping[str, Any],
 ) -> None:
     """The points themselves, or their density."""
     n = len(points)
     trust = None if reliability is None else column(reliability, n, "reliability").astype(float)
     names, which = (None, None) if named is None else named
     if density or (density is None and n >= DENSE_FROM and values is None and trust is None):
-        draw_density(ax, points, names, which)
+        draw_density(ax, points, names, which, cmap)
     elif names is not None and which is not None:
         solid = None if trust is None else np.clip(np.nan_to_num(trust), 0, 1)
         opacity = None if solid is None else _FAINTEST + (0.9 - _FAINTEST) * solid
-        draw_labels(ax, points, names, which, opacity)
+        draw_labels(ax, points, names, which, opacity, **looks)
     elif values is not None:
-        draw_values(ax, points, column(values, n, "values"), "")
+        draw_values(ax, points, column(values, n, "values"), name, cmap=cmap or "viridis", **looks)
     elif trust is not None:
-        draw_values(ax, points, trust, "reliability", (0.0, 1.0))
+        draw_values(ax, points, trust, "reliability", (0.0, 1.0), cmap or "viridis", **looks)
     else:
-        draw_points(ax, points, color=PALETTE[0])
+        draw_points(ax, points, color=PALETTE[0], **looks)
 
 
 def seams_of(map: Map, seams: Any) -> Seams | None:

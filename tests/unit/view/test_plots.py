@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 from matplotlib.collections import EllipseCollection, LineCollection, PathCollection, PolyCollection
 
 import winkel as wk
-from winkel.errors import InvalidInputError, MissingDependencyError
+from winkel.errors import InvalidInputError, InvalidParameterError, MissingDependencyError
 from winkel.maps import Map, write_map
 from winkel.view import plot, plot_angles, plot_distortions, plot_history, plot_maps
 from winkel.view.layers import MOST_CLASSES, PALETTE, classes, spread
@@ -141,13 +141,64 @@ def test_an_embedding_draws_its_own_graph():
         plot(model.embedding_, edges=True)
 
 
-def test_density_counts_every_point(Y):
-    big = np.tile(Y, (3, 1))
-    (image,) = plot(big, density=True).images
-    filled = image.get_array()[..., 3] > 0
-    assert 0 < filled.sum() <= N
-    (mixed,) = plot(big, labels=np.arange(3 * N) // N, density=True).images
-    assert (mixed.get_array()[..., 3] > 0).sum() == filled.sum()
+def test_density_is_smooth_at_any_number_of_points(Y):
+    """Few points are spread as wide as they lie apart: the picture has no holes between near ones, and all is in it."""
+    (image,) = plot(Y, density=True).images
+    shown = image.get_array()[..., 3]
+    assert (shown > 0).mean() > 0.3
+    left, right, bottom, top = image.get_extent()
+    assert left < Y[:, 0].min() < Y[:, 0].max() < right
+    assert bottom < Y[:, 1].min() < Y[:, 1].max() < top
+    many = np.random.default_rng(0).normal(size=(40_000, 2))
+    (sharp,) = plot(many, density=True).images
+    peak = np.unravel_index(np.argmax(sharp.get_array()[..., 3]), sharp.get_array().shape[:2])
+    x0, x1, y0, y1 = sharp.get_extent()
+    height, width = sharp.get_array().shape[:2]
+    assert np.hypot(x0 + (peak[1] + 0.5) / width * (x1 - x0), y0 + (peak[0] + 0.5) / height * (y1 - y0)) < 0.6
+    (mixed,) = plot(Y, labels=np.arange(N) % 3, density=True).images
+    np.testing.assert_array_equal(mixed.get_array()[..., 3] > 0, shown > 0)
+
+
+def test_long_names_leave_the_map_its_room(Y):
+    names = np.array([f"a rather long name of class {k:02d}" for k in range(36)])
+    ax = plot(Y, labels=names[np.arange(N) % 36])
+    ax.figure.canvas.draw()
+    box = ax.get_window_extent()
+    assert box.width > 0.85 * box.height
+    assert box.height > 0.85 * ax.figure.bbox.height
+    entries = ax.get_legend().legend_handles
+    looks = {(tuple(h.get_facecolor()[0]), h.get_paths()[0].vertices.tobytes()) for h in entries}
+    assert len(looks) == 36
+    assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.width + 1
+
+
+def test_looks_that_can_be_chosen(Y, tmp_path):
+    pd = pytest.importorskip("pandas")
+    ax = plot(
+        Y,
+        values=pd.Series(Y[:, 0], name="age"),
+        cmap="magma",
+        size=7,
+        figsize=(3, 2),
+        dpi=50,
+        path=tmp_path / "a.png",
+    )
+    assert ax.figure.axes[1].get_ylabel() == "age"
+    assert ax.collections[0].get_cmap().name == "magma"
+    assert ax.collections[0].get_sizes().tolist() == [7]
+    assert tuple(ax.figure.get_size_inches()) == (3, 2)
+    assert plt.imread(tmp_path / "a.png").shape[:2] == (100, 150)
+    assert plot(Y, values=Y[:, 0], values_name="height").figure.axes[1].get_ylabel() == "height"
+    with pytest.raises(InvalidParameterError, match="figsize is that of a new figure"):
+        plot(Y, ax=ax, figsize=(2, 2))
+
+
+def test_a_pdf_for_a_paper(tmp_path):
+    many = np.random.default_rng(0).normal(size=(25_000, 2))
+    plot(many, title="Cells", path=tmp_path / "map.pdf")
+    content = (tmp_path / "map.pdf").read_bytes()
+    assert b"/Type3" not in content  # letters are TrueType, as journals ask for
+    assert len(content) < 1_000_000  # the points are one picture
 
 
 def test_many_points_become_a_heat_map_by_themselves(Y, monkeypatch):
