@@ -35,7 +35,6 @@ _STEPS = "the solver chooses its steps, and stops after max_iter iterations"
         "final_momentum": ((0.8,), f"{_STEPS}."),
         "max_grad_norm": ((None,), f"{_STEPS}."),
         "max_step_norm": ((5,), f"{_STEPS}."),
-        "exaggeration": ((None, 1), "exaggeration is early only."),
         "dof": ((1, 1.0), "the kernel on the map is Cauchy's; wk.AttractRepel has others."),
         "neighbors": (("auto",), "winkel.graph.knn chooses the search; pass its graph as X to search otherwise."),
         "knn_index": ((None,), "pass a graph of winkel.graph.knn as X."),
@@ -62,6 +61,8 @@ class TSNE(ForceEmbedder):
         How many times as strong attractions are at first; "auto" is what suits the solver.
     early_exaggeration_iter : int or None, default=None
         For how many iterations; None is what suits the solver, at most a third of `max_iter`.
+    exaggeration : float or None, default=None
+        How many times as strong attractions are to the end, as in openTSNE: maps like UMAP's at about 4. None is 1.
     learning_rate : float or "auto", default="auto"
         A number, in scikit-learn's unit, takes gradient steps with momentum and gains of that size, as t-SNE's authors did;
         openTSNE's numbers are four times as large. "auto" leaves solver and steps to winkel.
@@ -100,6 +101,7 @@ class TSNE(ForceEmbedder):
     perplexity: float = 30.0
     early_exaggeration: float | str = "auto"
     early_exaggeration_iter: int | None = None
+    exaggeration: float | None = None
     learning_rate: float | str = "auto"
     max_iter: int | None = None
     metric: Metric = "euclidean"
@@ -117,7 +119,8 @@ class TSNE(ForceEmbedder):
         return max(1, int(3 * positive("perplexity", self.perplexity)))
 
     def _objective(self) -> Objective:
-        return Divergence(perplexity=self.perplexity)
+        attraction = 1.0 if self.exaggeration is None else positive("exaggeration", self.exaggeration)
+        return Divergence(perplexity=self.perplexity, attraction=attraction)
 
     def _settings(self, n: int) -> Settings:
         objective = self._objective()

@@ -22,6 +22,13 @@ def test_tsne_is_the_objective_of_attract_repel():
     assert made.transform(X[:3]).tobytes() == made.embedding_[:3].tobytes()
 
 
+def test_exaggeration_lasts_as_in_opentsne():
+    objective = wk.objectives.TSNE(perplexity=9, attraction=4.0)
+    expected = wk.AttractRepel(objective=objective, max_iter=20, random_state=0).fit(X)
+    made = wk.TSNE(perplexity=9, exaggeration=4, max_iter=20, random_state=0).fit(X)
+    assert made.embedding_.tobytes() == expected.embedding_.tobytes()
+
+
 def test_umap_is_the_objective_of_attract_repel():
     objective = wk.objectives.UMAP(n_neighbors=9, min_dist=0.3, negative_sample_rate=8.0)
     expected = wk.AttractRepel(objective=objective, max_iter=40, random_state=0).fit(X)
