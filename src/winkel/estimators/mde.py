@@ -75,6 +75,10 @@ class MDE(GraphEmbedder):
     repulsive_pairs : {"auto", "sampled", "all"}, default="auto"
         Which pairs repel. "all" draws none: all repel, without the noise of sampling, in two and three dimensions by a
         field, in others by the exact sum. "auto" is "all" for the Cauchy penalty, else "sampled".
+    focus : {"auto", "shape", "neighbors"} or float, default="auto"
+        What to keep where not all can be kept: from 0, "shape", where what hangs together stays whole, to 1, "neighbors", where each
+        row sees its nearest. "auto" is "shape" for data that are connected and at most a surface, else "neighbors";
+        `result_.settings["focus_reason"]` says so. For the default penalties.
     loss : str or callable, default="absolute"
         For preserve="distances": a name of `winkel.losses`, or what makes a distortion from original distances.
     max_distances : int, default=50000000
@@ -121,6 +125,8 @@ class MDE(GraphEmbedder):
     >>> mde = wk.MDE(random_state=0).fit(digits.X[:500])
     >>> mde.embedding_.shape
     (500, 2)
+    >>> mde.result_.settings["focus_reason"]
+    'focus "neighbors": the data have about 5.1 dimensions, more than a map can show whole.'
     >>> mde.transform(digits.X[500:503]).shape
     (3, 2)
     """
@@ -132,6 +138,7 @@ class MDE(GraphEmbedder):
     repulsive: str | type[Distortion] | Distortion | None = "auto"
     repulsive_fraction: float = 1.0
     repulsive_pairs: str = "auto"
+    focus: str | float = "auto"
     loss: str | Callable[[FloatArray], Distortion] = "absolute"
     max_distances: int = MAX_DISTANCES
     constraint: str | Constraint = "centered"

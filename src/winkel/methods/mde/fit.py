@@ -21,9 +21,10 @@ from ...run import Run
 from ...solvers.base import History, Status
 from ...typing import FloatArray, IntArray
 from .distinct import Items, find_items
+from .focus import FOCUS_SETTINGS
 from .leanings import Leanings
 from .placement import Listing, Surroundings, landmarks, place_by_distances, place_by_neighbors
-from .plan import ITERATIONS, Settings, Source, make_plan, make_problem
+from .plan import ITERATIONS, Settings, Source, focus_of, make_plan, make_problem
 from .problems import check_weights, repulsion_of_a_row
 
 _BLOCK = 4096  # new rows placed at a time, which bounds the memory
@@ -151,6 +152,7 @@ def extend(model: Model, rows: Table, run: Run) -> Model:
     """
     assert model.rows is not None
     settings, n = model.settings, model.rows.shape[0]
+    settings = replace(settings, focus=model.result.settings.get("focus", settings.focus))
     joined, Y = _stacked(model.rows, rows), np.concatenate([model.places, place(model, rows, run)])
     equal = find_items(joined, in_order=True) if _merges(joined, settings) else None
     items = _joined_items(model, equal, rows.shape[0])
@@ -165,6 +167,8 @@ def extend(model: Model, rows: Table, run: Run) -> Model:
     problem = problem.restricted(np.flatnonzero((problem.edges >= n).any(axis=1)))
     result = solve(problem, Y, settings.solving(ITERATIONS), items.watched(run))
     result = _with_scale(result, settings, model.distance_scale)
+    kept = {key: model.result.settings[key] for key in FOCUS_SETTINGS if key in model.result.settings}
+    result = replace(result, settings={**result.settings, **kept})
     Y = items.spread(result.Y)
     Y[items.absent] = model.result.Y[items.absent]
     graph = _of_rows(source.graph, items, _lists(model.result.graph, items.absent))
@@ -217,11 +221,16 @@ def _embed(
 ) -> Model:
     """The map of all that is in `data`."""
     source = Source.of(data, settings, run, weights)
+    focus = focus_of(source, settings)
+    if settings.preserve == "neighbors" and settings.forces.cauchy:
+        settings = replace(settings, focus=focus.value)
     plan = make_plan(source, settings, run)
     if leanings is not None:
         plan = replace(plan, problem=leanings.lean(plan.problem, source.graph))
     result = solve(plan.problem, plan.start, plan.solving, run, plan.stages)
     result = _with_scale(result, settings, plan.scale)
+    if settings.preserve == "neighbors" and settings.forces.cauchy:
+        result = replace(result, settings={**result.settings, **focus.settings})
     repulsion = 0.0
     if settings.preserve == "neighbors" and source.graph is not None:
         repulsion = repulsion_of_a_row(plan.problem, source.graph)

@@ -30,6 +30,7 @@ from ...solvers.lbfgs import LBFGS
 from ...typing import FloatArray, Metric
 from ..starts import pivot_start, principal_start, rough_principal_start, spectral_start
 from .affinities import shortened
+from .focus import Focus, check_focus, choose_focus
 from .problems import Asked, Forces, distance_problem, listed_neighbors, named_constraint, neighbor_problem
 
 # Stages of weak repulsion that lead to the Cauchy penalty: what belongs together gathers before it is spread out. A map that
@@ -61,6 +62,7 @@ class Settings:
     metric: Metric
     forces: Forces
     repulsive_fraction: float
+    focus: str | float
     loss: Callable[[FloatArray], Distortion]
     max_distances: int
     constraint: Constraint
@@ -93,6 +95,7 @@ class Settings:
                 constraint,
             ),
             repulsive_fraction=positive("repulsive_fraction", wishes.repulsive_fraction),
+            focus=check_focus(wishes.focus),
             loss=as_loss(wishes.loss),
             max_distances=integer("max_distances", wishes.max_distances, 1),
             constraint=constraint,
@@ -189,7 +192,7 @@ def make_problem(
     data, graph, m = source.data, source.graph, settings.n_components
     if settings.preserve == "neighbors":
         assert graph is not None
-        forces, fraction = settings.forces, settings.repulsive_fraction
+        forces, fraction = settings.forces, settings.repulsive_fraction * focus_of(source, settings).share
         lists, k = source.lists or graph, settings.n_neighbors
         return Asked(neighbor_problem(lists, forces, k, fraction, constraint, m, run, source.weights))
     # Neighbour lists and sparse matrices hold some distances only; the others are paths between them.
@@ -205,6 +208,18 @@ def make_problem(
         source.weights,
         scale,
     )
+
+
+def focus_of(source: Source, settings: Settings) -> Focus:
+    """Where between shape and neighbours the map is to be; other forces than the default have no such place."""
+    if settings.preserve != "neighbors" or not settings.forces.cauchy or source.graph is None:
+        if settings.focus != "auto":
+            raise InvalidParameterError(
+                f"focus={settings.focus!r} is for neighbours that all pairs repel by the Cauchy penalty, the default. "
+                "Use repulsive_fraction with other penalties."
+            )
+        return Focus(1.0, "focus is for the default forces.")
+    return choose_focus(settings.focus, source.graph)
 
 
 def _stages(problem: Problem) -> tuple[Stage, ...]:

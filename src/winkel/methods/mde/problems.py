@@ -26,7 +26,8 @@ from ...problem.distortions.losses import as_loss
 from ...problem.distortions.penalties import as_penalty
 from ...run import Run
 from ...typing import FloatArray, IntArray, Metric, RandomState
-from .affinities import affinities, has_full_lists, list_length
+from .affinities import affinities, has_full_lists, list_length, shortened
+from .focus import check_focus, choose_focus
 
 # A row's attraction by all its neighbours together, over its Cauchy repulsion by each other row: 10 for up to 4 000 rows, and
 # from there on growing with the root of their number. In t-SNE this is the mean over the rows of Σ 1/(1 + d²), which ends at about such numbers; as a
@@ -106,6 +107,7 @@ def preserve_neighbors(
     repulsive: str | type[Distortion] | Distortion | None = "auto",
     repulsive_fraction: float = 1.0,
     repulsive_pairs: str = "auto",
+    focus: str | float = "auto",
     sample_weight: ArrayLike | None = None,
     constraint: str | Constraint = "centered",
     random_state: RandomState = None,
@@ -140,6 +142,8 @@ def preserve_neighbors(
         for the Cauchy penalty, else "sampled". The Cauchy penalty is felt by close rows only, so it is not shared out:
         each row repels each other with a tenth of its attraction (less where there are more than 4 000 rows), and neighbours
         attract by their distances.
+    focus : {"auto", "shape", "neighbors"} or float, default="auto"
+        As in `winkel.MDE`: how much of the Cauchy repulsion there is.
     sample_weight : array of shape (n_rows,) or None, default=None
         Positive numbers; the weight of a pair is multiplied by the root of those of its two rows.
     constraint : {"centered", "standardized"} or Constraint, default="centered"
@@ -176,6 +180,9 @@ def preserve_neighbors(
     n_neighbors = integer("n_neighbors", n_neighbors, 1)
     graph = data if isinstance(data, Graph) else listed_neighbors(data, n_neighbors, forces, run, metric)
     weights = None if sample_weight is None else check_weights(sample_weight, graph.n)
+    place = check_focus(focus)
+    if forces.cauchy:
+        fraction *= choose_focus(place, shortened(graph, n_neighbors)).share
     return neighbor_problem(graph, forces, n_neighbors, fraction, allowed, n_components, run, weights)
 
 
