@@ -36,6 +36,8 @@ _NAMES = {
     "gradient_agreement": "methods.forces",
     "load": "embedding",
     "locally_linear_extension": "methods.tsm",
+    "place_items": "methods.harmonic",
+    "propagate_labels": "methods.harmonic",
     "plot": "view",
     "plot_decoded": "view",
     "preserve_distances": "methods.mde",

@@ -29,6 +29,8 @@ from .methods import quadratic as quadratic
 from .methods.forces import forces as forces
 from .methods.forces import gradient_agreement as gradient_agreement
 from .methods.forces import objectives as objectives
+from .methods.harmonic import place_items as place_items
+from .methods.harmonic import propagate_labels as propagate_labels
 from .methods.mde import preserve_distances as preserve_distances
 from .methods.mde import preserve_neighbors as preserve_neighbors
 from .methods.tsm import locally_linear_extension as locally_linear_extension

@@ -8,6 +8,7 @@
 
     graph.py  edges.py  origin.py             the Graph, checks of what it is made from, how it was made
     combining.py                              one graph of several
+    preprocessing.py                          who counts as similar, by how much, and who does not (MDE, section 4.3)
     knn.py ── metrics.py, search.py, precomputed.py      neighbours of rows, of distances, by a function
 
 A public function reads its parameters into a `Run`; what methods call takes one: `neighbor_graph` (knn), `nearest_rows`
@@ -25,6 +26,13 @@ from .origin import Origin, Recall
 from .paths import path_distances, shortest_paths
 from .paths import path_matrix as path_matrix
 from .paths import sample_paths as sample_paths
+from .preprocessing import (
+    distant_pairs,
+    gaussian_weights,
+    preference_graph,
+    threshold_graph,
+    two_hop_graph,
+)
 from .spectral_layout import spectral_coordinates as spectral_coordinates
 from .spectral_layout import spectral_embedding
 from .structure import neighborhood_graph
@@ -35,11 +43,16 @@ __all__ = [
     "Origin",
     "Recall",
     "combine",
+    "distant_pairs",
+    "gaussian_weights",
     "knn",
     "knn_query",
     "laplacian",
     "neighborhood_graph",
     "path_distances",
+    "preference_graph",
     "shortest_paths",
     "spectral_embedding",
+    "threshold_graph",
+    "two_hop_graph",
 ]

@@ -7,6 +7,7 @@
     field.py       sums over all pairs: by a tree, on a grid (grid.py), of any function (tabulation.py)
     solving.py     which solver suits a problem, and the Embedding it finds (exact.py: quadratic problems)
     stream.py      pairs that come in batches, for problems that exceed memory (stream_problem.py)
+    stationarity.py  optimality conditions and dual variables
     validation.py  sanity checks of an embedding: distribution, held-out pairs, bias between groups
 
 The average distortion and its gradient are one fused pass in the compiled core.
@@ -16,6 +17,7 @@ from .constraints import Anchored, Centered, Constraint, Standardized, as_constr
 from .distortions import Distortion, losses, penalties
 from .problem import Problem, Pulls
 from .solving import SolverSettings, Stage, solve
+from .stationarity import Stationarity, stationarity
 from .stream import ArrayStream, ChunkStream, EdgeBatch, EdgeStream, open_edges
 from .stream_problem import StreamProblem
 from .validation import GroupBias, Redundancy, distortion_cdf, group_bias, held_out, redundancy
@@ -36,6 +38,7 @@ __all__ = [
     "SolverSettings",
     "Stage",
     "Standardized",
+    "Stationarity",
     "StreamProblem",
     "as_constraint",
     "distortion_cdf",
@@ -46,4 +49,5 @@ __all__ = [
     "penalties",
     "redundancy",
     "solve",
+    "stationarity",
 ]
