@@ -44,6 +44,7 @@ std::pair<Array, T*> new_array(std::initializer_list<size_t> shape) {
   return {Array(data, shape.size(), shape.begin(), owner), data};
 }
 
+void bind_algebra(nb::module_& m);
 void bind_knn(nb::module_& m);
 void bind_lvm(nb::module_& m);
 void bind_distances(nb::module_& m);

@@ -16,6 +16,7 @@ NB_MODULE(_core, m) {
   winkel::isa::level();  // a wrong WINKEL_ISA is an error of the import
   winkel::pool::hook().store(look_for_signals);
   m.doc() = "The compiled core of winkel: kernels that know no Python objects but arrays.";
+  winkel::bind_algebra(m);
   winkel::bind_tabulated(m);
   winkel::bind_knn(m);
   winkel::bind_lvm(m);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "parallel.hpp"
+#include "vecmath.hpp"
 
 namespace winkel {
 
@@ -32,11 +33,11 @@ void calibrate_perplexity_row(const T* distances, int64_t k, double target, std:
     double moment = 0.0;
     sum = 0.0;
     for (int64_t j = 0; j < k; ++j) {
-      const double p = std::exp(-beta * squares[static_cast<size_t>(j)]);
+      const double p = vecmath::decay(-beta * squares[static_cast<size_t>(j)]);
       sum += p;
       moment += p * squares[static_cast<size_t>(j)];
     }
-    const double excess = std::log(sum) + beta * moment / sum - target;
+    const double excess = vecmath::log(sum) + beta * moment / sum - target;
     if (std::abs(excess) < 1e-8) break;
     if (excess > 0.0) {
       low = beta;
@@ -50,9 +51,9 @@ void calibrate_perplexity_row(const T* distances, int64_t k, double target, std:
   }
   sum = 0.0;
   beta = std::min(beta, 1e300);
-  for (int64_t j = 0; j < k; ++j) sum += std::exp(-beta * squares[static_cast<size_t>(j)]);
+  for (int64_t j = 0; j < k; ++j) sum += vecmath::decay(-beta * squares[static_cast<size_t>(j)]);
   for (int64_t j = 0; j < k; ++j)
-    out[j] = static_cast<T>(std::exp(-beta * squares[static_cast<size_t>(j)]) / sum);
+    out[j] = static_cast<T>(vecmath::decay(-beta * squares[static_cast<size_t>(j)]) / sum);
 }
 
 // exp(-max(0, d_j - rho) / sigma), rho the smallest positive distance, with the sum `target`, which sigma is
@@ -69,7 +70,7 @@ void calibrate_fuzzy_row(const T* distances, int64_t k, double target, double le
   for (int it = 0; it < kBisections; ++it) {
     double sum = 0.0;
     for (int64_t j = 0; j < k; ++j)
-      sum += std::exp(-std::max(0.0, static_cast<double>(distances[j]) - rho) / sigma);
+      sum += vecmath::decay(-std::max(0.0, static_cast<double>(distances[j]) - rho) / sigma);
     if (std::abs(sum - target) < 1e-8) break;
     if (sum > target) {
       high = sigma;
@@ -82,12 +83,12 @@ void calibrate_fuzzy_row(const T* distances, int64_t k, double target, double le
   }
   sigma = std::max(sigma, std::max(least * mean, 1e-300));
   for (int64_t j = 0; j < k; ++j)
-    out[j] = static_cast<T>(std::exp(-std::max(0.0, static_cast<double>(distances[j]) - rho) / sigma));
+    out[j] = static_cast<T>(vecmath::decay(-std::max(0.0, static_cast<double>(distances[j]) - rho) / sigma));
 }
 
 template <class T>
 void calibrate_perplexity(const T* distances, int64_t n, int64_t k, double perplexity, int threads, T* out) {
-  const double target = std::log(std::min(perplexity, static_cast<double>(k)));
+  const double target = vecmath::log(std::min(perplexity, static_cast<double>(k)));
   parallel_blocks(n, 64, threads, [&](int64_t lo, int64_t hi) {
     std::vector<double> squares(static_cast<size_t>(k));
     for (int64_t i = lo; i < hi; ++i)

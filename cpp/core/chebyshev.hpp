@@ -2,12 +2,12 @@
 // proxies to points, kLanes points at a time.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "distortion.hpp"
 #include "parallel.hpp"
 #include "simd.hpp"
+#include "vecmath.hpp"
 
 namespace winkel {
 
@@ -20,11 +20,10 @@ struct Chebyshev {
   double weight[kMaxNodes][kMaxNodes] = {};  // basis polynomial a = sum_j weight[a][j] T_j(u)
 
   explicit Chebyshev(int count) : p(count) {
-    const double pi = 3.14159265358979323846;
     for (int a = 0; a < p; ++a) {
-      const double angle = pi * (a + 0.5) / p;
-      node[a] = std::cos(angle);
-      for (int j = 0; j < p; ++j) weight[a][j] = (j == 0 ? 1.0 : 2.0) / p * std::cos(j * angle);
+      const double turns = (a + 0.5) / (2 * p);
+      node[a] = vecmath::cos_turns(turns);
+      for (int j = 0; j < p; ++j) weight[a][j] = (j == 0 ? 1.0 : 2.0) / p * vecmath::cos_turns(j * turns);
     }
   }
 };

@@ -13,6 +13,7 @@
 #include "parallel.hpp"
 #include "pcg.hpp"
 #include "simd.hpp"
+#include "vecmath.hpp"
 
 namespace winkel::lvm {
 
@@ -31,7 +32,7 @@ class Model {
         weights_(weights, weights + indices_.size()),
         squares_(squares, squares + indices_.size()),
         repulsion_(order_.size(), 0.0) {
-    for (size_t e = 0; e < indices_.size(); ++e) log_scales_ += weights[e] * std::log(squares[e]);
+    for (size_t e = 0; e < indices_.size(); ++e) log_scales_ += weights[e] * vecmath::log(squares[e]);
   }
 
   void add_family(Family family) {

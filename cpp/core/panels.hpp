@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 #include <vector>
 
 #include "parallel.hpp"
 #include "simd.hpp"
+#include "wide.hpp"
 
 namespace winkel {
 
@@ -36,52 +35,57 @@ std::vector<T> pack_atoms(const double* atoms, int64_t m, int64_t d) {
   return packed;
 }
 
-#if defined(__GNUC__)
-typedef float FloatLanes __attribute__((vector_size(64)));
-typedef double DoubleLanes __attribute__((vector_size(64)));
-
-template <class V, class T>
-__attribute__((always_inline)) inline void panel_body(const T* __restrict rows, const T* __restrict panel,
-                                                      int64_t d, double* __restrict out, int64_t stride) {
+// Sums of products in vectors of so many bytes.
+template <int Bytes, class T>
+WINKEL_CLONES void panel_body(const T* __restrict rows, const T* __restrict panel, int64_t d,
+                              double* __restrict out, int64_t stride) {
   constexpr int64_t width = Lanes<T>::width;
   double sum[kRows][width] = {};
   for (int64_t k0 = 0; k0 < d; k0 += kDepth) {
-    V acc[kRows] = {};
     const int64_t end = std::min(d, k0 + kDepth);
-    for (int64_t k = k0; k < end; ++k) {
-      V atom;
-      std::memcpy(&atom, panel + k * width, sizeof atom);
+    T part[kRows * width];
+#if defined(__GNUC__)
+    typedef T V __attribute__((vector_size(Bytes)));
+    typedef T Memory __attribute__((vector_size(Bytes), aligned(sizeof(T)), may_alias));
+    constexpr int64_t lanes = Bytes / static_cast<int64_t>(sizeof(T));
+    // As many columns at once as leave their sums in registers.
+    constexpr int64_t together = Bytes == 64 ? 1 : 2;
+    for (int64_t c = 0; c < width; c += together * lanes) {
+      V acc[kRows][together] = {};
+      for (int64_t k = k0; k < end; ++k) {
+        const Memory* atom = reinterpret_cast<const Memory*>(panel + k * width + c);
 #pragma GCC unroll 6
-      for (int64_t r = 0; r < kRows; ++r) acc[r] += rows[r * d + k] * atom;
+        for (int64_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+          for (int64_t v = 0; v < together; ++v) acc[r][v] += rows[r * d + k] * atom[v];
+        }
+      }
+#pragma GCC unroll 6
+      for (int64_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+        for (int64_t v = 0; v < together; ++v)
+          *reinterpret_cast<Memory*>(part + r * width + c + v * lanes) = acc[r][v];
+      }
     }
+#else
     for (int64_t r = 0; r < kRows; ++r)
-      for (int64_t l = 0; l < width; ++l) sum[r][l] += static_cast<double>(acc[r][l]);
+      for (int64_t l = 0; l < width; ++l) {
+        T acc{0};
+        for (int64_t k = k0; k < end; ++k) acc += rows[r * d + k] * panel[k * width + l];
+        part[r * width + l] = acc;
+      }
+#endif
+    for (int64_t r = 0; r < kRows; ++r)
+      for (int64_t l = 0; l < width; ++l) sum[r][l] += static_cast<double>(part[r * width + l]);
   }
   for (int64_t r = 0; r < kRows; ++r)
     for (int64_t l = 0; l < width; ++l) out[r * stride + l] = sum[r][l];
 }
 
 template <class T>
-WINKEL_CLONES void panel_products(const T* rows, const T* panel, int64_t d, double* out, int64_t stride) {
-  panel_body<std::conditional_t<std::is_same_v<T, float>, FloatLanes, DoubleLanes>>(rows, panel, d, out,
-                                                                                    stride);
+void panel_products(const T* rows, const T* panel, int64_t d, double* out, int64_t stride) {
+  wide_kernel<panel_body<16, T>, panel_body<32, T>, panel_body<64, T>>()(rows, panel, d, out, stride);
 }
-#else
-template <class T>
-WINKEL_CLONES void panel_products(const T* rows, const T* panel, int64_t d, double* out, int64_t stride) {
-  constexpr int64_t width = Lanes<T>::width;
-  for (int64_t r = 0; r < kRows; ++r)
-    for (int64_t l = 0; l < width; ++l) {
-      double sum = 0.0;
-      for (int64_t k0 = 0; k0 < d; k0 += kDepth) {
-        T acc{0};
-        for (int64_t k = k0; k < std::min(d, k0 + kDepth); ++k) acc += rows[r * d + k] * panel[k * width + l];
-        sum += static_cast<double>(acc);
-      }
-      out[r * stride + l] = sum;
-    }
-}
-#endif
 
 }  // namespace simplex
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "vecmath.hpp"
+
 namespace winkel {
 
 inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> ctr, std::array<uint32_t, 2> key) {
@@ -40,7 +42,7 @@ class Random {
   double normal(uint64_t i) const {
     const auto b = pair(i);
     const double u = 1.0 - to_unit(b[0]);
-    return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586476925 * to_unit(b[1]));
+    return std::sqrt(-2.0 * vecmath::log(u)) * vecmath::cos_turns(to_unit(b[1]));
   }
 
  private:

@@ -396,8 +396,8 @@ void code_block(const T* rows, const double* center, const std::vector<T>& panel
     kernel<subtract_center<T>>()(rows + i * d, center, d, centered.data() + (i - lo) * d);
   for (int64_t c = 0; c < stride; c += width)
     for (int64_t r = 0; r < hi - lo; r += kRows)
-      kernel<panel_products<T>>()(centered.data() + r * d, panels.data() + c * d, d,
-                                  products.data() + r * stride + c, stride);
+      panel_products<T>(centered.data() + r * d, panels.data() + c * d, d, products.data() + r * stride + c,
+                        stride);
   Coder coder(atoms, settings);
   std::vector<Entry> initial;
   for (int64_t i = lo; i < hi; ++i) {

@@ -106,6 +106,12 @@ WINKEL_INLINE T exp(T x) {
   return e.power + e.power * e.fraction;
 }
 
+// exp(x), which is zero where that is less than the smallest normal number.
+template <class T>
+WINKEL_INLINE T decay(T x) {
+  return x < -Format<T>::exp_range ? T(0) : exp(x);
+}
+
 // exp(x) - 1, exact to rounding near zero.
 template <class T>
 WINKEL_INLINE T expm1(T x) {
@@ -139,6 +145,49 @@ template <class T>
 WINKEL_INLINE T log1p(T x) {
   const T t = T(1) + x;
   return log(t) + (x - (t - T(1))) / t;
+}
+
+// The sum of (-1)^k x^(2k + From) / (2k + From)! up to the power Last: sine from 1, cosine from 0.
+template <int From, int Last>
+WINKEL_INLINE double alternating(double square) {
+  if constexpr (From > Last) {
+    (void)square;
+    return 0.0;
+  } else {
+    return inverse_factorial(From) - square * alternating<From + 2, Last>(square);
+  }
+}
+
+// cos(2 pi x) for |x| < 2^50. Quarter turns are taken off without rounding.
+WINKEL_INLINE double cos_turns(double x) {
+  const double shifted = 4.0 * x + Format<double>::round_shift;
+  const uint64_t quarter = to_bits(shifted) & 3;
+  const double angle = (x - 0.25 * (shifted - Format<double>::round_shift)) * 6.283185307179586476925;
+  const double square = angle * angle;
+  const double sine = angle * alternating<1, 17>(square), cosine = alternating<0, 18>(square);
+  const double size = quarter % 2 == 1 ? sine : cosine;
+  return quarter == 1 || quarter == 2 ? -size : size;
+}
+
+// The angle whose tangent is x >= 0, of at most 1: halved twice, then by its series.
+WINKEL_INLINE double atan_up_to_one(double x) {
+  x = x / (1.0 + std::sqrt(1.0 + x * x));
+  x = x / (1.0 + std::sqrt(1.0 + x * x));
+  const double z = x * x;
+  double tail = 1.0 / 25.0;
+#if defined(__GNUC__)
+#pragma GCC unroll 16
+#endif
+  for (int k = 11; k > 0; --k) tail = 1.0 / (2 * k + 1) - z * tail;
+  return 4.0 * (x - x * z * tail);
+}
+
+// acos(x) for |x| <= 1, exact to rounding near both ends.
+WINKEL_INLINE double acos(double x) {
+  const double rise = std::sqrt(1.0 - x), run = std::sqrt(1.0 + x);
+  const double low = smaller(rise, run), high = larger(rise, run);
+  const double angle = 2.0 * atan_up_to_one(low / high);
+  return rise > run ? 3.14159265358979323846 - angle : angle;
 }
 
 }  // namespace winkel::vecmath

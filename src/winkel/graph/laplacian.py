@@ -17,12 +17,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from numpy.typing import NDArray
 
 from .. import _core
+from ..algebra import eigh, matmul, qr
 from ..checks import flag
 from ..errors import InvalidInputError, missing_extra
 from .graph import Graph
@@ -161,13 +161,14 @@ def _tolerance(problem: Laplacian, values: Matrix, tol: float) -> Matrix:
 
 def _ritz(problem: Laplacian, block: Matrix, wanted: int, tol: float) -> EigenPairs:
     """The best approximations within the span of a block, which must have a multiple of 8 columns."""
-    block = block - np.outer(problem.null, problem.null @ block)
+    block = block - np.outer(problem.null, matmul(problem.null, block))
     basis = _aligned(block.shape)
-    basis[:] = np.linalg.qr(block)[0]
+    basis[:] = qr(block)[0]
     image = problem.apply(basis)
-    values, turn = np.linalg.eigh(basis.T @ image)
-    vectors = np.matmul(basis, turn, out=_aligned(block.shape))
-    residual = np.linalg.norm(image @ turn - vectors * values, axis=0)[:wanted]
+    values, turn = eigh(matmul(basis.T, image, problem.n_jobs))
+    vectors = _aligned(block.shape)
+    vectors[:] = matmul(basis, turn, problem.n_jobs)
+    residual = np.linalg.norm(matmul(image, turn, problem.n_jobs) - vectors * values, axis=0)[:wanted]
     return EigenPairs(values, vectors, float((residual / _tolerance(problem, values[:wanted], tol)).max()))
 
 
@@ -298,8 +299,8 @@ def _lanczos(problem: Laplacian, block: Matrix, wanted: int, tol: float, max_ite
 def _dense(problem: Laplacian, wanted: int) -> EigenPairs:
     # Lifting the null vector above the spectrum leaves the wanted vectors at the bottom, orthogonal to it.
     lifted = problem.matrix.toarray() + 2 * problem.top * np.outer(problem.null, problem.null)
-    values, vectors = scipy.linalg.eigh(lifted, subset_by_index=[0, wanted - 1])
-    return EigenPairs(values, vectors, 0.0)
+    values, vectors = eigh(lifted)
+    return EigenPairs(values[:wanted], vectors[:, :wanted], 0.0)
 
 
 def smallest_eigenvectors(

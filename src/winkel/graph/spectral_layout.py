@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ..algebra import norm, power
 from ..checks import choice, flag, integer, number
 from ..errors import NotConvergedWarning
 from ..run import Run
@@ -56,7 +57,7 @@ def _component(
         # Anderson and Morley: no eigenvalue exceeds the largest sum of degrees over an edge.
         ends = np.repeat(diagonal, np.diff(indptr)) + diagonal[indices]
         top = float(ends.max())
-    return Laplacian(own, diagonal, null / np.linalg.norm(null), top, n_jobs)
+    return Laplacian(own, diagonal, null / norm(null), top, n_jobs)
 
 
 def fix_signs(vectors: Matrix) -> Matrix:
@@ -179,13 +180,14 @@ def _lay_out(Y: Matrix, starts: NDArray[np.int64]) -> Matrix:
     sides = cell_sides(np.diff(starts), Y.shape[1])
     fit_into_cells(Y, starts, pack_cells(sides, Y.shape[1]), sides)
     Y -= Y.mean(axis=0)
-    norm = float(np.linalg.norm(Y, axis=0).max())
-    return Y / norm if norm > 0 else Y
+    width = float(np.linalg.norm(Y, axis=0).max())
+    return Y / width if width > 0 else Y
 
 
 def cell_sides(sizes: NDArray[np.int64], n_components: int) -> NDArray[np.float64]:
     """Side of the cube for each component: its volume is the number of points."""
-    return np.asarray(np.asarray(sizes, np.float64) ** (1.0 / n_components))
+    volumes = np.asarray(sizes, np.float64)
+    return np.asarray(np.sqrt(volumes) if n_components == 2 else power(volumes, 1.0 / n_components))
 
 
 def pack_cells(sides: NDArray[np.float64], n_components: int) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ..algebra import arccos, matmul
 from ..checks import flag, integer, number, optional
 from ..data import Table, as_table
 from ..errors import InvalidInputError
@@ -280,7 +281,7 @@ def _deviation_by_threshold(pair: _Pair, rows: IntArray, threshold: float) -> Su
     x, y = pair.data.unit(rows), pair.map.unit(rows)
     total, count = np.zeros(len(rows)), np.zeros(len(rows))
     for columns in _columns(pair):
-        cosine = x @ pair.data.unit(columns).T
+        cosine = matmul(x, pair.data.unit(columns).T)
         close = _without_self(cosine > threshold, rows, columns)
         i, j = np.nonzero(close)
         after = np.sum(y[i] * pair.map.unit(columns)[j], axis=1)
@@ -291,14 +292,14 @@ def _deviation_by_threshold(pair: _Pair, rows: IntArray, threshold: float) -> Su
 
 def _shared_by_angle(pair: _Pair, rows: IntArray, threshold: float) -> Sums:
     y = pair.map.unit(rows)
-    return _shared(pair, rows, threshold, lambda columns: y @ pair.map.unit(columns).T > threshold)
+    return _shared(pair, rows, threshold, lambda columns: matmul(y, pair.map.unit(columns).T) > threshold)
 
 
 def _shared_by_distance(pair: _Pair, rows: IntArray, threshold: float) -> Sums:
     y, square = _dense(pair.map.values[rows]), pair.map.norm**2
 
     def close(columns: slice) -> NDArray[np.bool_]:
-        product = y @ _dense(pair.map.values[columns]).T
+        product = matmul(y, _dense(pair.map.values[columns]).T)
         return 0.5 * (square[rows][:, None] + square[columns]) - product < 1.0 - threshold
 
     return _shared(pair, rows, threshold, close)
@@ -311,7 +312,7 @@ def _shared(
     x = pair.data.unit(rows)
     both, either = np.zeros(len(rows)), np.zeros(len(rows))
     for columns in _columns(pair):
-        before = _without_self(x @ pair.data.unit(columns).T > threshold, rows, columns)
+        before = _without_self(matmul(x, pair.data.unit(columns).T) > threshold, rows, columns)
         after = _without_self(close_in_map(columns), rows, columns)
         both += (before & after).sum(axis=1)
         either += (before | after).sum(axis=1)
@@ -353,4 +354,4 @@ def _angles(of: Directions, rows: IntArray, others: IntArray) -> Matrix:
 
 
 def _arccos(cosine: Matrix) -> Matrix:
-    return np.arccos(np.clip(cosine, -1.0, 1.0))
+    return np.asarray(arccos(np.clip(cosine, -1.0, 1.0)))

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ..algebra import largest_eigenvectors, largest_of_operator, matmul
 from ..data.arrays import row_blocks
 from ..typing import FloatArray
 
@@ -19,17 +19,16 @@ def principal_map(X: Any, n_components: int) -> FloatArray:
     """The rows' coordinates along the directions of largest variance, zeros beyond the rank."""
     n, m = X.shape
     mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
-        if min(n, m) > _DENSE_UP_TO or sp.issparse(X):
-            directions = _by_iteration(X, mean, min(n_components, min(n, m) - 1))
-        elif m <= n:
-            directions = np.linalg.eigh(_covariance(X, mean))[1][:, ::-1][:, :n_components]
-        else:
-            centred = X.astype(np.float64) - mean
-            values, vectors = np.linalg.eigh(centred @ centred.T)
-            Y = vectors * np.sqrt(np.maximum(values, 0))
-            return _padded(Y[:, ::-1][:, :n_components], n_components)
-        return _padded(np.asarray(X @ directions) - mean @ directions, n_components)
+    if min(n, m) > _DENSE_UP_TO or sp.issparse(X):
+        directions = _by_iteration(X, mean, min(n_components, min(n, m) - 1))
+    elif m <= n:
+        directions = largest_eigenvectors(_covariance(X, mean), n_components)[1]
+    else:
+        centred = X.astype(np.float64) - mean
+        values, vectors = largest_eigenvectors(matmul(centred, centred.T), n_components)
+        return _padded(vectors * np.sqrt(np.maximum(values, 0)), n_components)
+    places = X @ directions if sp.issparse(X) else matmul(X, directions)
+    return _padded(np.asarray(places) - matmul(mean, directions), n_components)
 
 
 def _covariance(X: FloatArray, mean: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -37,23 +36,20 @@ def _covariance(X: FloatArray, mean: NDArray[np.float64]) -> NDArray[np.float64]
     middle = mean.astype(X.dtype)
     for _, block in row_blocks(X):
         centred = block - middle
-        total += centred.T @ centred
+        total += matmul(centred.T, centred)
     return total
 
 
 def _by_iteration(X: Any, mean: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    from scipy.sparse.linalg import LinearOperator, svds
-
     if count < 1:
         return np.zeros((X.shape[1], 0))
-    operator = LinearOperator(
-        X.shape,
-        matvec=lambda v: np.asarray(X @ v.ravel()).ravel() - mean @ v.ravel(),
-        rmatvec=lambda u: np.asarray(X.T @ u.ravel()).ravel() - mean * u.sum(),
-        dtype=np.float64,
-    )
-    start = np.random.Generator(np.random.Philox(key=0)).normal(size=min(X.shape))
-    return svds(operator, k=count, v0=start)[2][::-1].T
+    times = (lambda a, b: np.asarray(a @ b)) if sp.issparse(X) else matmul
+
+    def squared(block: NDArray[np.float64]) -> NDArray[np.float64]:
+        image = times(X, block) - matmul(mean, block)
+        return np.asarray(times(X.T, image) - np.outer(mean, image.sum(axis=0)))
+
+    return largest_of_operator(squared, X.shape[1], count)[1]
 
 
 def _padded(Y: FloatArray, n_components: int) -> FloatArray:

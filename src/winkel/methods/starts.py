@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ..algebra import eigh, largest_eigenvectors, matmul, norm, qr
 from ..graph import Graph, path_matrix, spectral_coordinates
 from ..run import Run
 from ..typing import FloatArray
@@ -19,13 +19,12 @@ _PIVOTS = 100  # of pivot MDS; its authors see no gain beyond about as many
 
 def principal_start(X: FloatArray, n_components: int) -> FloatArray:
     """Coordinates of the rows along the directions of largest variance; zeros beyond the number of columns."""
-    centred = (X - X.mean(axis=0)).astype(np.float64)
+    centred = X - X.mean(axis=0)
     n, m = centred.shape
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
-        # The smaller of the two products has the same eigenvalues.
-        values, vectors = np.linalg.eigh(centred @ centred.T if n < m else centred.T @ centred)
-        top = vectors[:, ::-1][:, :n_components]
-        Y = top * np.sqrt(np.maximum(values[::-1][:n_components], 0)) if n < m else centred @ top
+    # The smaller of the two products has the same eigenvalues.
+    gram = matmul(centred, centred.T) if n < m else matmul(centred.T, centred)
+    values, top = largest_eigenvectors(gram, n_components)
+    Y = top * np.sqrt(np.maximum(values, 0)) if n < m else matmul(centred, top.astype(X.dtype))
     return np.pad(Y, ((0, 0), (0, n_components - Y.shape[1]))).astype(X.dtype)
 
 
@@ -39,20 +38,26 @@ def rough_principal_start(X: Any, n_components: int, run: Run, *, directions: bo
     scale, scale_of_all = (
         _inverse_lengths(rows) if directions else np.ones(rows.shape[0]) for rows in (sample, X)
     )
-    mean = sample.T @ (scale / len(scale))
+    mean = _times(sample.T, (scale / len(scale))[:, None], run)[:, 0]
     Q = run.stream("directions").normal((m, min(m, n_components + _OVERSAMPLING)))
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
-        for _ in range(_SUBSPACE_ITERATIONS):
-            Q = np.linalg.qr(Q)[0].astype(X.dtype)
-            Z = scale[:, None] * (sample @ Q) - mean @ Q
-            Q = sample.T @ (scale[:, None] * Z).astype(X.dtype) - np.outer(mean, Z.sum(axis=0))
-        Q = np.linalg.qr(Q)[0]
-        Z = scale[:, None] * (sample @ Q.astype(X.dtype)) - mean @ Q
-        top = Q @ np.linalg.eigh(Z.T @ Z)[1][:, ::-1][:, :n_components]
-        largest = np.argmax(np.abs(top), axis=0)
-        top *= np.sign(top[largest, np.arange(top.shape[1])])
-        Y = scale_of_all[:, None] * (X @ top.astype(X.dtype)) - mean @ top
+    for _ in range(_SUBSPACE_ITERATIONS):
+        Q = qr(Q)[0]
+        Z = scale[:, None] * _times(sample, Q, run) - matmul(mean, Q)
+        Q = _times(sample.T, scale[:, None] * Z, run) - np.outer(mean, Z.sum(axis=0))
+    Q = qr(Q)[0]
+    Z = scale[:, None] * _times(sample, Q, run) - matmul(mean, Q)
+    top = matmul(Q, eigh(matmul(Z.T, Z))[1][:, ::-1][:, :n_components])
+    largest = np.argmax(np.abs(top), axis=0)
+    top *= np.sign(top[largest, np.arange(top.shape[1])])
+    Y = scale_of_all[:, None] * _times(X, top, run) - matmul(mean, top)
     return np.pad(Y, ((0, 0), (0, n_components - Y.shape[1])))
+
+
+def _times(X: Any, block: NDArray[np.float64], run: Run) -> NDArray[np.float64]:
+    """The product of dense or sparse rows and a block in their precision."""
+    if issparse(X):
+        return np.asarray(X @ block.astype(X.dtype), dtype=np.float64)
+    return np.asarray(matmul(X, block.astype(X.dtype), run.n_jobs))
 
 
 def _inverse_lengths(X: Any) -> NDArray[np.float64]:
@@ -80,10 +85,8 @@ def pivot_start(graph: Graph, n_components: int, run: Run) -> FloatArray:
     lengths[~reached] = 1.5 * lengths[reached].max()  # other components stand beside, not infinitely far
     square = lengths * lengths
     C = -0.5 * (square - square.mean(axis=0) - square.mean(axis=1, keepdims=True) + square.mean())
-    with threadpool_limits(1, user_api="blas"):
-        _, directions = np.linalg.eigh(C.T @ C)
-        Y = C @ directions[:, ::-1][:, :n_components]
-    return np.pad(Y / np.linalg.norm(lengths), ((0, 0), (0, n_components - Y.shape[1])))
+    Y = matmul(C, largest_eigenvectors(matmul(C.T, C), n_components)[1])
+    return np.pad(Y / norm(lengths), ((0, 0), (0, n_components - Y.shape[1])))
 
 
 def weighted_mean(Y: FloatArray, index: NDArray[np.int32], distance: FloatArray) -> NDArray[np.float64]:

@@ -13,16 +13,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from .. import _core
+from ..algebra import eigh, matmul
 from ..checks import instance
 from ..errors import InvalidParameterError
 from ..run import Stream
 from ..typing import FloatArray, IntArray
 from .registry import class_named, needs_arguments, register, registered
-
-_BLAS_FROM = 16  # dimensions from which an eigenproblem could be given to several threads, at a loss
 
 
 class Constraint(ABC):
@@ -147,7 +145,7 @@ class Standardized(_Threaded):
             scale = 1e-3 * np.sqrt(values[-1] / n) if values[-1] > 0 else 1.0
             Z = Z + (scale * _random_normal(n, m, 0)).astype(Z.dtype)
             values, vectors, mean = self._spectrum(Z)
-        root = (vectors * np.sqrt(n / values)) @ vectors.T
+        root = matmul(vectors * np.sqrt(n / values), vectors.T)
         return np.asarray(_core.multiply(Z, mean, np.ascontiguousarray(root), self.n_threads))
 
     def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
@@ -167,11 +165,7 @@ class Standardized(_Threaded):
         """Eigenvalues (ascending) and eigenvectors of the centred ZᵀZ, and the mean of the rows."""
         mean = np.asarray(_core.column_sums(Z, self.n_threads)) / len(Z)
         gram = _core.gram(Z, Z, self.n_threads) - len(Z) * np.outer(mean, mean)
-        if len(gram) < _BLAS_FROM:
-            values, vectors = np.linalg.eigh(gram)
-        else:
-            with threadpool_limits(1, user_api="blas"):
-                values, vectors = np.linalg.eigh(gram)
+        values, vectors = eigh(gram)
         return values, vectors, mean
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from ..algebra import log, power
 from ..checks import choice, integer, number, positive
 from ..errors import InvalidInputError, InvalidParameterError
 from ..resources import resolve_n_jobs, resolve_seed
@@ -266,9 +267,15 @@ def cauchy_grid(n_components: int, exponent: float, tolerance: float, n_jobs: in
     """The grid on which sums of the Cauchy kernel have forces within the tolerance."""
     size, rate = _GRID_ERROR[n_components]
     # Here 0.4 of what is allowed.
-    spacing = rate / (np.log(size) - np.log(0.4 * tolerance))
+    spacing = rate / float(log(size) - log(0.4 * tolerance))
     grid = GridField if n_components == 2 else VolumeField
-    return grid(lambda s: (1 + s) ** -exponent, spacing=spacing / max(1.0, exponent), n_jobs=n_jobs)
+    return grid(lambda s: _cauchy(s, exponent), spacing=spacing / max(1.0, exponent), n_jobs=n_jobs)
+
+
+def _cauchy(s: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:
+    """(1 + s)^−exponent."""
+    t = 1 + s
+    return np.asarray(1 / t if exponent == 1 else 1 / (t * t) if exponent == 2 else power(t, -exponent))
 
 
 def _worst_row(points: FloatArray) -> int:
@@ -308,7 +315,7 @@ def _rules(
     elif decays:
         separation += 0.15
     # The kernel that decays exponentially ends where exp(-d^a) no longer matters, and is steep on long boxes.
-    reach = (5.0 - np.log(tolerance)) ** (1.0 / kernel.exponent)
+    reach = power(5.0 - log(tolerance), 1.0 / kernel.exponent)
     return _core.FieldRules(
         nodes=nodes,
         leaf=(64 if cauchy else 32) if n_components == 2 else 128,

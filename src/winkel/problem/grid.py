@@ -12,6 +12,7 @@ from numpy.polynomial import Chebyshev, Polynomial
 from numpy.typing import NDArray
 
 from .. import _core
+from ..algebra import matmul
 from ..errors import InvalidInputError, InvalidParameterError
 from ..resources import resolve_n_jobs
 from ..typing import FloatArray
@@ -145,7 +146,7 @@ class GridField:
         if extent == 0 or extent >= self._finest * _LEAST_CELLS:
             return self._finest
         steps = math.ceil(2 * math.log2(self._finest * _LEAST_CELLS / extent))
-        return float(self._finest * 2 ** (-steps / 2))
+        return math.ldexp(self._finest, -(steps // 2)) * (math.sqrt(0.5) if steps % 2 else 1.0)
 
     def _fresh_transform(
         self, part: str, reach: float, spacing: float, period: int, across: int, dtype: str
@@ -179,9 +180,19 @@ def part_values(f: Radial, part: str, reach: float, square: Matrix) -> Matrix:
 
 def _continued(f: Radial, end: float) -> Callable[[Matrix], Matrix]:
     """The polynomial in s that leaves f at s = end, where it has the same value and derivatives."""
-    near_end = Chebyshev.interpolate(f, 24, domain=(0.5 * end, 1.5 * end))
+    near_end = _interpolated(f, 25, (0.5 * end, 1.5 * end))
     taylor = [float(near_end.deriv(k)(end)) / math.factorial(k) for k in range(_SMOOTHNESS + 1)]
     return Polynomial(taylor, domain=(end - 1, end + 1))
+
+
+def _interpolated(f: Radial, nodes: int, domain: tuple[float, float]) -> Chebyshev:
+    """The polynomial that agrees with f at Chebyshev nodes."""
+    x = _core.cos_turns((2 * np.arange(nodes) + 1.0) / (4 * nodes))
+    basis = np.polynomial.chebyshev.chebvander(x, nodes - 1)
+    values = np.asarray(f((domain[0] + domain[1]) / 2 + (domain[1] - domain[0]) / 2 * x))
+    coefficients = matmul(basis.T, values) * (2.0 / nodes)
+    coefficients[0] /= 2
+    return Chebyshev(coefficients, domain=list(domain))
 
 
 def _box(Y: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -207,5 +218,5 @@ def period_of(nodes: float) -> int:
 
 def spline_spectrum(period: int) -> Matrix:
     """Half the discrete Fourier transform of the quintic B-spline at whole numbers: 1, 26, 66, 26, 1 over 120."""
-    angle = 2 * np.pi * np.arange(period // 2 + 1) / period
-    return np.asarray((66 + 52 * np.cos(angle) + 2 * np.cos(2 * angle)) / 120)
+    turns = np.arange(period // 2 + 1) / period
+    return np.asarray((66 + 52 * _core.cos_turns(turns) + 2 * _core.cos_turns(2 * turns)) / 120)

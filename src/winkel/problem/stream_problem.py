@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..algebra import norm
 from ..errors import InvalidParameterError
 from ..resources import resolve_n_jobs
 from ..typing import FloatArray
@@ -145,7 +146,7 @@ class StreamProblem(Constrained):
         """Average distortion and residual over all pairs, in one pass."""
         value, gradient = self.evaluate_all(Y, size, seed, epoch)
         tangent = self.project_tangent(Y.astype(np.float64), gradient)
-        return value, float(np.linalg.norm(tangent))
+        return value, norm(tangent)
 
     def evaluate_all(
         self, Y: FloatArray, size: int | None = None, seed: int = 0, epoch: int = 0

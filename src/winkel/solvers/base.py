@@ -10,8 +10,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ..algebra import matmul, svd
 from ..errors import InvalidParameterError
 from ..typing import FloatArray
 
@@ -273,10 +273,9 @@ class Frames:
         For maps that are found up to a rotation, which would otherwise jump from frame to frame.
         """
         turned = np.empty_like(self.Y)
-        with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
-            for frame, out in zip(self.Y, turned):
-                left, _, right = np.linalg.svd(frame.astype(np.float64).T @ Y)
-                out[:] = frame @ (left @ right)
+        for frame, out in zip(self.Y, turned):
+            left, _, right = svd(matmul(frame.astype(np.float64).T, Y))
+            out[:] = matmul(frame, matmul(left, right))
         turned.flags.writeable = False
         return Frames(self.iteration, turned)
 

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ..algebra import eigh, matmul, qr, svd
 from ..errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
 from ..graph import Graph
 from ..graph.laplacian import EigenPairs, Laplacian, smallest_eigenvectors
@@ -79,17 +79,17 @@ class _Subspace:
         """The part of a block that is new, as orthonormal columns; fewer where it is dependent."""
         size = float(np.linalg.norm(block, axis=0).max())
         block = self._remove(block)
-        left, strength, _ = np.linalg.svd(block, full_matrices=False)
+        left, strength, _ = svd(block)
         new = left[:, strength > _DEPENDENT * size]
         # Dividing by a small strength brought old directions back in proportion: remove them once more.
-        return np.linalg.qr(self._remove(new))[0] if new.shape[1] else new
+        return qr(self._remove(new))[0] if new.shape[1] else new
 
     def _remove(self, block: Matrix) -> Matrix:
         known = self.basis[:, : self.used]
         for _ in range(2):
             if self.null is not None:
-                block = block - np.outer(self.null, self.null @ block)
-            block = block - known @ (known.T @ block)
+                block = block - np.outer(self.null, matmul(self.null, block))
+            block = block - matmul(known, matmul(known.T, block))
         return block
 
     def append(self, block: Matrix, image: Matrix) -> None:
@@ -102,12 +102,12 @@ class _Subspace:
     def ritz(self, keep: int, count: int, top: float) -> EigenPairs:
         """The best approximations to the `keep` bottom eigenpairs within the subspace."""
         basis, image = self.basis[:, : self.used], self.image[:, : self.used]
-        small = basis.T @ image
-        values, turn = np.linalg.eigh((small + small.T) / 2)
+        small = matmul(basis.T, image)
+        values, turn = eigh((small + small.T) / 2)
         top = max(top, float(np.abs(values).max()))
         values, turn = values[:keep], turn[:, :keep]
-        vectors = basis @ turn
-        residual = np.linalg.norm(image @ turn - vectors * values, axis=0)[:count]
+        vectors = matmul(basis, turn)
+        residual = np.linalg.norm(matmul(image, turn) - vectors * values, axis=0)[:count]
         excess = float((residual / _allowed(values[:count], top)).max()) if top > 0 else 0.0
         return EigenPairs(values, vectors, excess)
 
@@ -148,8 +148,8 @@ def _dense(matrix: Matrix, count: int, null: Matrix | None) -> EigenPairs:
         # Lifting the null vector above the spectrum leaves the wanted vectors at the bottom, orthogonal to it.
         top = float(np.abs(matrix).sum(axis=1).max())
         matrix = matrix + 2 * top * np.outer(null, null)
-    values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[0, count - 1])
-    return EigenPairs(values, vectors, 0.0)
+    values, vectors = eigh(matrix)
+    return EigenPairs(values[:count], vectors[:, :count], 0.0)
 
 
 def bottom_of_dense(matrix: Matrix, count: int) -> EigenPairs:
@@ -158,7 +158,7 @@ def bottom_of_dense(matrix: Matrix, count: int) -> EigenPairs:
         if len(matrix) <= _DENSE_UP_TO or 4 * count > len(matrix):
             found = _dense(matrix, count, None)
         else:
-            found = _block_krylov(lambda x: np.asarray(matrix @ x), len(matrix), count, None)
+            found = _block_krylov(lambda x: np.asarray(matmul(matrix, x)), len(matrix), count, None)
     return _finished(found, count)
 
 
@@ -267,7 +267,7 @@ def standardized(vectors: Matrix) -> Matrix:
     """√n times orthonormal vectors that are orthogonal to 1, their rounding errors removed."""
     centred = vectors - vectors.mean(axis=0)
     with threadpool_limits(1, user_api="blas"):
-        basis, triangle = np.linalg.qr(centred)
+        basis, triangle = qr(centred)
     # QR may turn signs; the triangle is the identity up to rounding and those.
     return np.asarray(np.sqrt(len(vectors)) * basis * np.sign(np.diag(triangle)))
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..checks import integer, number, optional, positive
+from ..algebra import dot, norm
 from ..typing import FloatArray
 from .base import SolverState, Status
 
@@ -289,12 +290,12 @@ def direction_coefficients(products: NDArray[np.float64]) -> NDArray[np.float64]
     c[-1] = -1.0
     alpha = np.zeros(k)
     for j in reversed(range(k)):
-        alpha[j] = products[j] @ c / products[j, k + j]
+        alpha[j] = dot(products[j], c) / products[j, k + j]
         c[k + j] -= alpha[j]
     if k:
         c *= products[k - 1, 2 * k - 1] / products[2 * k - 1, 2 * k - 1]
     for j in range(k):
-        beta = products[k + j] @ c / products[j, k + j]
+        beta = dot(products[k + j], c) / products[j, k + j]
         c[j] += alpha[j] - beta
     return c
 
@@ -304,7 +305,7 @@ def _search(
 ) -> tuple[Trial[_Point] | None, int]:
     """The trial that the line search accepts (None if none), and how many evaluations it took."""
     coefficients = direction_coefficients(state.products)
-    slope = float(state.products[-1] @ coefficients)
+    slope = dot(state.products[-1], coefficients)
     if not slope < 0:
         return None, 0
     threads, count = problem.n_threads, 0
@@ -330,7 +331,7 @@ def _search(
 def _first_length(state: LBFGSState) -> float:
     if state.steps:
         return 1.0
-    spread = float(np.linalg.norm(state.Y - state.Y.mean(axis=0)))
+    spread = norm(state.Y - state.Y.mean(axis=0))
     return FIRST_MOVE * (spread if spread > 0 else math.sqrt(state.Y.size)) / state.residual
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ..algebra import matmul, svd
 from ..checks import integer
 from ..run import Stream
 
@@ -30,16 +30,15 @@ def hutch_plus_plus(
     def apply(block: Matrix) -> Matrix:
         return np.stack([product(np.ascontiguousarray(column)) for column in block.T], axis=1)
 
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
-        sketch = apply(signs[:, :k])
-        Q = _basis(sketch)
-        rest = signs[:, k:] - Q @ (Q.T @ signs[:, k:])
-        on_span = float(np.sum(Q * apply(Q))) if Q.shape[1] else 0.0
-        beyond = float(np.sum(rest * apply(rest))) / k
-        return on_span + beyond, float(np.sqrt(np.sum(sketch**2) / k))
+    sketch = apply(signs[:, :k])
+    Q = _basis(sketch)
+    rest = signs[:, k:] - matmul(Q, matmul(Q.T, signs[:, k:]))
+    on_span = float(np.sum(Q * apply(Q))) if Q.shape[1] else 0.0
+    beyond = float(np.sum(rest * apply(rest))) / k
+    return on_span + beyond, float(np.sqrt(np.sum(sketch**2) / k))
 
 
 def _basis(block: Matrix) -> Matrix:
     """Orthonormal columns that span the columns of a block, fewer where these depend on one another."""
-    left, strength, _ = np.linalg.svd(block, full_matrices=False)
+    left, strength, _ = svd(block)
     return np.asarray(left[:, strength > 1e-12 * max(strength[0], np.finfo(np.float64).tiny)])

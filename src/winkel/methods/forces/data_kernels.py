@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ... import _core
+from ...algebra import exp, log, matmul
 from ...data import Table
 from ...errors import DataWarning, InvalidInputError
 from ...graph import Graph
@@ -171,11 +171,11 @@ class RBF(DataKernel):
         square = np.diag(inner)
         distances = np.maximum(square[:, None] + square[None, :] - 2 * inner, 0)
         np.fill_diagonal(distances, 0)
-        return np.asarray(np.exp(-self.width * distances))
+        return np.asarray(exp(-self.width * distances))
 
     def centred_similarities(self, fitted: Matrix) -> Any:
         def similar(row: Matrix) -> Matrix:
-            return np.asarray(np.exp(-self.width * np.sum(np.square(fitted - row), axis=1)))
+            return np.asarray(exp(-self.width * np.sum(np.square(fitted - row), axis=1)))
 
         means = np.array([float(np.mean(similar(row))) for row in fitted])
 
@@ -186,7 +186,7 @@ class RBF(DataKernel):
         return centred_row
 
     def to_fitted(self, new: NewRows, run: Run) -> Matrix:
-        return np.asarray(np.exp(-self.width * np.square(new.distance.astype(np.float64))))
+        return np.asarray(exp(-self.width * np.square(new.distance.astype(np.float64))))
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,7 @@ class Fuzzy(ListedKernel):
         return self.n_neighbors
 
     def local(self, distances: FloatArray, n_jobs: int) -> FloatArray:
-        target = np.log2(max(distances.shape[1], 2))
+        target = log(max(distances.shape[1], 2)) / log(2.0)
         return _core.calibrate_fuzzy(np.ascontiguousarray(distances), float(target), _LEAST_SIGMA, n_jobs)
 
     def joined(self, a: Any, b: Any) -> Any:
@@ -361,9 +361,7 @@ def centred(rows: Matrix) -> Matrix:
 
 def inner_products(rows: Matrix) -> Matrix:
     """All inner products of rows, exactly symmetric."""
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
-        inner = rows @ rows.T
-    return np.asarray((inner + inner.T) / 2)
+    return np.asarray(matmul(rows, rows.T))
 
 
 def _entries(S: sp.csr_array, i: NDArray[np.int64], j: NDArray[np.int64]) -> Matrix:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ... import _core
+from ...algebra import log
 from ...checks import choice
 from ...errors import InvalidParameterError
 from ...problem.constraints import Centered
@@ -136,7 +137,7 @@ class ForceProblem:
         total = float(np.sum(potentials, dtype=np.float64))
         if self.normalized:
             total = max(total, np.finfo(np.float64).tiny)
-            all_value, scale = float(np.log(total)), 4 / total
+            all_value, scale = float(log(total)), 4 / total
         else:
             all_value, scale = self.all_weight * total, 4 * self.all_weight
         everywhere = (scale * force).astype(points.dtype, copy=False)

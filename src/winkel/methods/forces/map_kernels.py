@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
+from ...algebra import dot, exp, log, matmul, power, solve_positive
 from ...checks import number, positive
 
 Matrix = NDArray[np.float64]
@@ -32,13 +33,13 @@ class MapKernel:
     def value(self, s: Matrix) -> Matrix:
         """k_y(s)."""
         if self.name == "gaussian":
-            return np.asarray(np.exp(-self.first * s))
+            return np.asarray(exp(-self.first * s))
         return np.asarray(1 / (1 + self.first * s**self.second))
 
     def slope(self, s: Matrix) -> Matrix:
         """dk_y/ds; at s = 0, where the slope of UMAP's kernel is infinite, its value very close to zero."""
         if self.name == "gaussian":
-            return np.asarray(-self.first * np.exp(-self.first * s))
+            return np.asarray(-self.first * exp(-self.first * s))
         s = np.maximum(s, 1e-24)
         return np.asarray(-self.first * self.second * s ** (self.second - 1) * self.value(s) ** 2)
 
@@ -49,13 +50,13 @@ class MapKernel:
     @property
     def width(self) -> float:
         """The distance at which the kernel has fallen to a half, at most one."""
-        half = np.log(2) / self.first if self.name == "gaussian" else self.first ** (-1 / self.second)
+        half = log(2.0) / self.first if self.name == "gaussian" else power(self.first, -1 / self.second)
         return float(min(1.0, np.sqrt(half)))
 
     @property
     def stretch(self) -> float:
         """The factor c for which 1 + a s^b is 1 + (c² s)^b."""
-        return float(self.first ** (0.5 / self.second)) if self.name != "gaussian" else 1.0
+        return float(power(self.first, 0.5 / self.second)) if self.name != "gaussian" else 1.0
 
 
 def map_kernel(name: str, min_dist: float = 0.1, spread: float = 1.0) -> MapKernel:
@@ -70,11 +71,33 @@ def map_kernel(name: str, min_dist: float = 0.1, spread: float = 1.0) -> MapKern
 @lru_cache(maxsize=64)
 def fit_umap_curve(min_dist: float, spread: float) -> tuple[float, float]:
     """(a, b) for which 1/(1 + a d^{2b}) is closest to 1 up to `min_dist` and exp(−(d − min_dist)/spread) beyond."""
-    from scipy.optimize import curve_fit
-
     positive("spread", spread)
     number("min_dist", min_dist, 0.0, 3 * spread)
-    d = np.linspace(0, 3 * spread, 300)
-    goal = np.where(d <= min_dist, 1.0, np.exp(-(d - min_dist) / spread))
-    (a, b), _ = curve_fit(lambda x, p, q: 1 / (1 + p * x ** (2 * q)), d, goal, p0=(1.0, 1.0))
-    return float(a), float(b)
+    d = np.linspace(0, 3 * spread, 300)[1:]  # at 0 the curve is 1 whatever a and b are
+    goal = np.where(d <= min_dist, 1.0, exp(-(d - min_dist) / spread))
+    squares = log(d * d)
+    # Levenberg and Marquardt in (log a, b): a stays positive.
+    at, damping = np.array([0.0, 1.0]), 1e-3
+    rest, slopes = _umap_residual(at, squares, goal)
+    for _ in range(200):
+        normal, pull = matmul(slopes.T, slopes), matmul(slopes.T, rest)
+        step = solve_positive(normal + damping * np.diag(np.diag(normal)) + 1e-300 * np.eye(2), pull)
+        tried = at - (np.zeros(2) if step is None else step)
+        new_rest, new_slopes = _umap_residual(tried, squares, goal)
+        if dot(new_rest, new_rest) < dot(rest, rest):
+            settled = float(np.max(np.abs(tried - at))) < 1e-13
+            at, rest, slopes, damping = tried, new_rest, new_slopes, damping / 10
+            if settled:
+                break
+        elif damping > 1e12:
+            break
+        else:
+            damping *= 10
+    return float(exp(at[0])), float(at[1])
+
+
+def _umap_residual(at: Matrix, squares: Matrix, goal: Matrix) -> tuple[Matrix, Matrix]:
+    """1/(1 + a d^{2b}) less its goal, and its slopes in log a and b; `squares` are logarithms of d²."""
+    u = exp(at[0] + at[1] * squares)
+    slope = -u / (1 + u) ** 2
+    return 1 / (1 + u) - goal, np.stack([slope, slope * squares], axis=1)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...algebra import eigh, largest_eigenvectors, matmul, svd
+from ...algebra import norm as length
 from ...checks import integer
 from ...errors import InvalidInputError
 from ...run import Run
@@ -54,8 +57,7 @@ class DenseGram:
         return len(self.full)
 
     def times(self, Y: Matrix) -> Matrix:
-        with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
-            return np.asarray(self.full @ Y)
+        return np.asarray(matmul(self.full, Y))
 
     def entries(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Matrix:
         return np.asarray(self.full[i, j])
@@ -78,24 +80,20 @@ class FactoredGram:
         return len(self.factor)
 
     def times(self, Y: Matrix) -> Matrix:
-        with threadpool_limits(1, user_api="blas"):
-            return np.asarray(self.factor @ (self.factor.T @ Y))
+        return np.asarray(matmul(self.factor, matmul(self.factor.T, Y)))
 
     def entries(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Matrix:
         return np.asarray(np.sum(self.factor[i] * self.factor[j], axis=1))
 
     def square_norm(self) -> float:
-        with threadpool_limits(1, user_api="blas"):
-            return float(np.sum(np.square(self.factor.T @ self.factor)))
+        return float(np.sum(np.square(matmul(self.factor.T, self.factor))))
 
     def top_eigenvalues(self, k: int) -> Matrix:
-        with threadpool_limits(1, user_api="blas"):
-            return _top_eigenvalues(self.factor.T @ self.factor, k)
+        return _top_eigenvalues(matmul(self.factor.T, self.factor), k)
 
 
 def _top_eigenvalues(S: Matrix, k: int) -> Matrix:
-    with threadpool_limits(1, user_api="blas"):
-        values = np.asarray(np.linalg.eigvalsh(S)[::-1][:k], dtype=np.float64)
+    values = largest_eigenvectors(S, k)[0]
     return np.pad(values, (0, k - len(values)))
 
 
@@ -106,18 +104,17 @@ def nystrom(G: Gram, rank: int, run: Run) -> FactoredGram:
     """
     integer("rank", rank, 1, G.n)
     chosen = np.sort(run.stream("nystrom").permutation(G.n)[: min(G.n, 2 * int(rank))])
-    with threadpool_limits(1, user_api="blas"):
-        units = np.zeros((G.n, len(chosen)))
-        units[chosen, np.arange(len(chosen))] = 1.0
-        columns = G.times(units)
-        values, vectors = np.linalg.eigh(columns[chosen])
-        keep = values > 1e-10 * max(float(values[-1]), 0.0)
-        if not keep.any():
-            raise InvalidInputError(
-                "the similarities have no positive directions that a low rank could keep; use rank=None."
-            )
-        factor = columns @ (vectors[:, keep] / np.sqrt(values[keep]))
-        U, s, _ = np.linalg.svd(factor, full_matrices=False)
+    units = np.zeros((G.n, len(chosen)))
+    units[chosen, np.arange(len(chosen))] = 1.0
+    columns = G.times(units)
+    values, vectors = eigh(columns[chosen])
+    keep = values > 1e-10 * max(float(values[-1]), 0.0)
+    if not keep.any():
+        raise InvalidInputError(
+            "the similarities have no positive directions that a low rank could keep; use rank=None."
+        )
+    factor = matmul(columns, vectors[:, keep] / np.sqrt(values[keep]))
+    U, s, _ = svd(factor)
     return FactoredGram(U[:, :rank] * s[:rank])
 
 
@@ -142,8 +139,7 @@ class PcaProblem:
         low = nystrom(G, rank, run)
         top = G.top_eigenvalues(int(rank))
         rest = max(norm - float(np.sum(np.square(top))), 0.0)
-        with threadpool_limits(1, user_api="blas"):
-            cross = float(np.sum(low.factor * G.times(low.factor)))
+        cross = float(np.sum(low.factor * G.times(low.factor)))
         missed = max(norm - 2 * cross + low.square_norm(), 0.0)
         ratio = float(top[0] / top[-1]) if top[-1] > 0 else np.inf
         # (1 + ε)‖G − G_k‖² is what the approximation misses; no approximation of that rank misses less.
@@ -157,8 +153,8 @@ class PcaProblem:
         """The loss at the centred Y, and its exact gradient."""
         Z = np.asarray(Y, dtype=np.float64)
         Z = Z - Z.mean(axis=0)
-        product, square = self.gram.times(Z), Z.T @ Z
-        return self.loss(float(np.sum(Z * product)), square), -4 * (product - Z @ square)
+        product, square = self.gram.times(Z), matmul(Z.T, Z)
+        return self.loss(float(np.sum(Z * product)), square), -4 * (product - matmul(Z, square))
 
 
 @dataclass(frozen=True)
@@ -243,12 +239,10 @@ class ExactDescent:
         size = float(np.sqrt(np.sum(np.square(product))))
         residual = float(np.sqrt(np.sum(np.square(force)))) / size if size > 0 else 0.0
         if problem.approximate is None:
-            loss = problem.loss(float(np.sum(Y * product)), Y.T @ Y)
+            loss = problem.loss(float(np.sum(Y * product)), matmul(Y.T, Y))
             return DescentState(t, Y, loss, residual, product, direction, downhill)
         loss, true = problem.gradient(Y)
-        cosine = float(np.sum(true * -force)) / max(
-            float(np.linalg.norm(true) * np.linalg.norm(force)), 1e-300
-        )
+        cosine = float(np.sum(true * -force)) / max(length(true) * length(force), 1e-300)
         return DescentState(
             t, Y, loss, residual, product, direction, downhill, cosine, max(loss, 0.0), problem.lemma
         )
@@ -256,7 +250,7 @@ class ExactDescent:
 
 def _downhill(Y: Matrix, product: FloatArray) -> Matrix:
     """GY − Y YᵀY, a quarter of the negative gradient."""
-    return np.asarray(product - Y @ (Y.T @ Y))
+    return np.asarray(product - matmul(Y, matmul(Y.T, Y)))
 
 
 def best_step(Y: Matrix, D: Matrix, GY: FloatArray, GD: FloatArray) -> float:
@@ -266,7 +260,8 @@ def best_step(Y: Matrix, D: Matrix, GY: FloatArray, GD: FloatArray) -> float:
         sizes[0] / sizes[1] if min(sizes) > 0 else 1.0
     )  # steps are counted in the size of Y, lest powers overflow
     D, GD = unit * D, unit * GD
-    A, B, C = Y.T @ Y, Y.T @ D + D.T @ Y, D.T @ D
+    A, B, C = matmul(Y.T, Y), matmul(Y.T, D), matmul(D.T, D)
+    B = B + B.T
     linear, quadratic = float(np.sum(D * GY)), float(np.sum(D * GD))
     # Of t⁴, t³, t², t: ‖A + tB + t²C‖² − 2(YGY + 2t·DGY + t²·DGD), less its value at 0.
     coefficients = np.array(
@@ -280,7 +275,41 @@ def best_step(Y: Matrix, D: Matrix, GY: FloatArray, GD: FloatArray) -> float:
     )
     if not coefficients.any():
         return 0.0
-    roots = np.roots(np.polyder(coefficients))
-    real = roots.real[np.abs(roots.imag) <= 1e-8 * np.maximum(np.abs(roots.real), 1e-300)]
-    candidates = np.append(real[real > 0], 0.0)
+    candidates = np.append(_positive_roots(np.polyder(coefficients)), 0.0)
     return unit * float(candidates[np.argmin(np.polyval(coefficients, candidates))])
+
+
+def _positive_roots(cubic: Matrix) -> Matrix:
+    """The positive roots at which a polynomial of degree up to three changes its sign, between its turning points."""
+    a, b, c, d = (float(x) for x in cubic)
+    size = max(abs(a), abs(b), abs(c), abs(d))
+    if size == 0.0 or a == b == c == 0.0:
+        return np.empty(0)
+    leading = next(x for x in (a, b, c) if x != 0.0)
+    bound = 1.0 + size / abs(leading)  # Cauchy's: no root is beyond
+    turns = _quadratic_roots(3 * a, 2 * b, c)
+    ends = [0.0, *sorted(t for t in turns if 0.0 < t < bound), bound]
+    roots = []
+    for low, high in pairwise(ends):
+        at_low = ((a * low + b) * low + c) * low + d
+        at_high = ((a * high + b) * high + c) * high + d
+        if at_low * at_high > 0.0 or at_low == at_high:
+            continue
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            if middle in (low, high):
+                break
+            value = ((a * middle + b) * middle + c) * middle + d
+            low, high = (middle, high) if (value > 0.0) == (at_low > 0.0) else (low, middle)
+        roots.append(high)
+    return np.array(roots)
+
+
+def _quadratic_roots(a: float, b: float, c: float) -> list[float]:
+    inside = b * b - 4 * a * c
+    if a == 0.0:
+        return [-c / b] if b != 0.0 else []
+    if inside < 0.0:
+        return []
+    q = -0.5 * (b + math.copysign(math.sqrt(inside), b))
+    return [q / a, *([c / q] if q != 0.0 else [])]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...algebra import each_product, each_solution, eigh, exp
 from .data_kernels import dense
 
 Matrix = NDArray[np.float64]
@@ -30,15 +30,14 @@ def weights_by_rows(X: Any, index: NDArray[np.int32], regularization: float, gam
 
 def weights_of(own: Matrix, others: Matrix, regularization: float, gamma: float | None) -> Matrix:
     """Weights of sum one that best reconstruct each row of `own` (b × D) from its `others` (b × k × D)."""
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
-        apart = others - own[:, None]
-        G = apart @ apart.transpose(0, 2, 1)
-        if gamma is not None:
-            square = np.einsum("bjj->bj", G)
-            to_own = np.exp(-gamma * square)
-            between = np.exp(-gamma * np.maximum(square[:, :, None] + square[:, None, :] - 2 * G, 0))
-            G = 1 - to_own[:, :, None] - to_own[:, None, :] + between
-        return barycenter(G, regularization)
+    apart = others - own[:, None]
+    G = each_product(apart, apart)
+    if gamma is not None:
+        square = np.einsum("bjj->bj", G)
+        to_own = exp(-gamma * square)
+        between = exp(-gamma * np.maximum(square[:, :, None] + square[:, None, :] - 2 * G, 0))
+        G = 1 - to_own[:, :, None] - to_own[:, None, :] + between
+    return barycenter(G, regularization)
 
 
 def weights_by_similarity(K: sp.csr_array, index: NDArray[np.int32], regularization: float) -> Matrix:
@@ -74,7 +73,7 @@ def barycenter(G: Matrix, regularization: float, semidefinite: bool = True) -> M
     trace = np.trace(G, axis1=1, axis2=2)
     raised = regularization * np.where(trace > 0, trace, 1.0)
     if not semidefinite:
-        raised = raised + np.maximum(-np.linalg.eigvalsh(G)[:, 0], 0)
+        raised = raised + np.maximum([-eigh(own)[0][0] for own in G], 0)
     G = G + raised[:, None, None] * np.eye(k)
-    solved = np.linalg.solve(G, np.ones((len(G), k, 1)))[:, :, 0]
+    solved = each_solution(G, np.ones((len(G), k)))
     return np.asarray(solved / solved.sum(axis=1, keepdims=True))

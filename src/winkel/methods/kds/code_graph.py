@@ -14,6 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...algebra import eigh
+from ...algebra import norm as length
 from ...checks import choice
 from ...errors import DataWarning
 from ...run import Stream
@@ -100,13 +102,12 @@ def code_spectrum(
     norm = usage[used] - (1.0 - loops) * alone
     root = np.sqrt(norm + ridge * norm.mean())
     joint = joint / np.outer(root, root)
-    flat = root / np.linalg.norm(root)
+    flat = root / length(root)
     if not constant:
         joint = joint - np.outer(flat, flat)
     joint = (joint + joint.T) / 2
     wanted = min(k, len(used))
-    with threadpool_limits(1, user_api="blas"):
-        values, vectors = np.linalg.eigh(joint)  # all of them: solvers for a few lose equal eigenvalues
+    values, vectors = eigh(joint)  # all of them: solvers for a few lose equal eigenvalues
     values, vectors = values[::-1][:wanted], vectors[:, ::-1][:, :wanted]
     largest = np.abs(vectors).argmax(axis=0)
     vectors = vectors * np.where(vectors[largest, np.arange(wanted)] < 0, -1.0, 1.0)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ... import _core
+from ...algebra import matmul
 from ...checks import choice, positive
 from ...run import Run
 from ...typing import FloatArray
@@ -90,9 +90,7 @@ class Dictionary:
         atoms = np.ascontiguousarray(atoms, dtype=np.float64)
         center = atoms.mean(axis=0)
         centered = atoms - center
-        with threadpool_limits(1, user_api="blas"):
-            gram = centered @ centered.T
-        return cls(center, centered, np.ascontiguousarray(gram))
+        return cls(center, centered, matmul(centered, centered.T))
 
 
 def encode(

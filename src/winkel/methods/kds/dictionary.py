@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...algebra import matmul, solve_positive
 from ...errors import InvalidInputError
 from ...run import Run
 from ...typing import FloatArray, IntArray
@@ -48,18 +47,16 @@ class Sums:
         atoms = np.array(otherwise, dtype=np.float64)
         used = np.flatnonzero(self.usage > 0)
         H = self.products[np.ix_(used, used)] + 2 * locality * np.diag(self.usage[used])
-        with threadpool_limits(1, user_api="blas"):
-            factor = scipy.linalg.cho_factor(H, lower=True, check_finite=False)
-            atoms[used] = scipy.linalg.cho_solve(
-                factor, (1 + 2 * locality) * self.rows[used], check_finite=False
-            )
+        best = solve_positive(H, (1 + 2 * locality) * self.rows[used])
+        if best is None:
+            raise np.linalg.LinAlgError("the products of the codes are not positive definite")
+        atoms[used] = best
         return atoms
 
 
 def dictionary_gradient(sums: Sums, atoms: FloatArray, locality: float) -> NDArray[np.float64]:
     """The gradient of objective (6) in the atoms (m × d), the codes held: (XXᵀ + 2λ diag(X1)) A − (1 + 2λ) XYᵀ."""
-    with threadpool_limits(1, user_api="blas"):
-        curved = sums.products @ atoms + 2 * locality * sums.usage[:, None] * atoms
+    curved = matmul(sums.products, atoms) + 2 * locality * sums.usage[:, None] * atoms
     return np.asarray(curved - (1 + 2 * locality) * sums.rows)
 
 
@@ -91,16 +88,15 @@ def spread_rows(rows: FloatArray, m: int, run: Run) -> IntArray:
     chosen = np.empty(m, dtype=np.int64)
     nearest = np.full(len(rows), np.inf)
     odds = np.ones(len(rows))
-    with threadpool_limits(1, user_api="blas"):
-        for i, draw in enumerate(draws):
-            total = np.cumsum(odds)
-            chosen[i] = min(int(np.searchsorted(total, draw * total[-1], side="right")), len(rows) - 1)
-            squared = norms + norms[chosen[i]] - 2.0 * (seen @ seen[chosen[i]])
-            nearest = np.minimum(nearest, np.maximum(squared, 0.0))
-            nearest[chosen[i]] = 0.0
-            odds = nearest
-            if not odds.any():  # fewer different rows than atoms: the rest are copies, which stay unused
-                odds = np.ones(len(rows))
+    for i, draw in enumerate(draws):
+        total = np.cumsum(odds)
+        chosen[i] = min(int(np.searchsorted(total, draw * total[-1], side="right")), len(rows) - 1)
+        squared = norms + norms[chosen[i]] - 2.0 * matmul(seen, seen[chosen[i]])
+        nearest = np.minimum(nearest, np.maximum(squared, 0.0))
+        nearest[chosen[i]] = 0.0
+        odds = nearest
+        if not odds.any():  # fewer different rows than atoms: the rest are copies, which stay unused
+            odds = np.ones(len(rows))
     return chosen
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...algebra import largest_eigenvectors, largest_of_operator, matmul
 from ...checks import integer, number
 from ...data import as_matrix
 from ...graph import Graph
@@ -49,28 +49,16 @@ def svd_projections(X: FloatArray, n_components: int) -> FloatArray:
     """`svd_map` of validated rows."""
     n, m = X.shape
     d = min(n_components, n, m)
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
-        if min(n, m) > _SMALL and d < min(n, m) // 4:
-            from scipy.sparse.linalg import svds
-
-            _, _, axes = svds(X.astype(np.float64), k=d, v0=np.ones(min(n, m)))
-            axes = axes[::-1]
-        elif m <= n:
-            axes = np.linalg.eigh(_gram(X))[1][:, ::-1].T[:d]
-        else:
-            square, sides = np.linalg.eigh(X.astype(np.float64) @ X.T.astype(np.float64))
-            Y = sides[:, ::-1][:, :d] * np.sqrt(np.maximum(square[::-1][:d], 0.0))
-            return np.pad(Y, ((0, 0), (0, n_components - d))).astype(X.dtype)
-        Y = np.concatenate([X[i : i + _BLOCK].astype(np.float64) @ axes.T for i in range(0, n, _BLOCK)])
+    if min(n, m) > _SMALL and d < min(n, m) // 4:
+        axes = largest_of_operator(lambda block: matmul(X.T, matmul(X, block)), m, d)[1]
+    elif m <= n:
+        axes = largest_eigenvectors(matmul(X.T, X), d)[1]
+    else:
+        square, sides = largest_eigenvectors(matmul(X, X.T), d)
+        Y = sides * np.sqrt(np.maximum(square, 0.0))
+        return np.pad(Y, ((0, 0), (0, n_components - d))).astype(X.dtype)
+    Y = np.concatenate([matmul(X[i : i + _BLOCK], axes) for i in range(0, n, _BLOCK)])
     return np.pad(Y, ((0, 0), (0, n_components - d))).astype(X.dtype)
-
-
-def _gram(X: FloatArray) -> Matrix:
-    total = np.zeros((X.shape[1], X.shape[1]))
-    for start in range(0, len(X), _BLOCK):
-        block = X[start : start + _BLOCK].astype(np.float64)
-        total += block.T @ block
-    return total
 
 
 def similarity_graph(

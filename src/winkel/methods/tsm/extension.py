@@ -13,15 +13,14 @@ gradients, preconditioned by the diagonal.
 from __future__ import annotations
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...algebra import each_product, each_solution
 from ...checks import integer, positive
 from ...data import Table, as_matrix
 from ...errors import InvalidInputError, NotConvergedWarning
@@ -216,24 +215,20 @@ def local_weights(
 ) -> Matrix:
     """Weights (n × k) of the fitted rows `index` (n × k), none of them zero, that make up each row.
 
-    Every row is solved by itself, so that its weights do not depend on the others. Products of rows are taken in the
-    rows' own precision, systems are solved in double.
+    Every row is solved by itself, so that its weights do not depend on the others.
     """
     n, k = index.shape
     weights = np.empty((n, k))
     step = max(1, _SCRATCH // (k * max(int(fitted.shape[1]), k)))
 
-    def solve(start: int) -> None:
+    for start in range(0, n, step):
         neighbors = fitted[index[start : start + step]]
         own = rows[start : start + step].astype(fitted.dtype, copy=False)
-        gram = (neighbors @ neighbors.transpose(0, 2, 1)).astype(np.float64)
+        gram = each_product(neighbors, neighbors, run.n_jobs)
         diagonal = np.arange(k)
         gram[:, diagonal, diagonal] *= 1.0 + regularization
-        right = (neighbors @ own[:, :, None]).astype(np.float64)
-        weights[start : start + step] = np.linalg.solve(gram, right)[:, :, 0]
-
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(run.n_jobs) as pool:
-        list(pool.map(solve, range(0, n, step)))
+        right = each_product(neighbors, own[:, None], run.n_jobs)[:, :, 0]
+        weights[start : start + step] = each_solution(gram, right, run.n_jobs)
     return weights
 
 

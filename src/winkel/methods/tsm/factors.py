@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...algebra import eigh, matmul, qr
 from ...errors import DataWarning
 from ...typing import FloatArray
 
@@ -38,20 +38,19 @@ def start_factors(Y0: FloatArray) -> Factors:
     """The best approximation of Y0 · diag(1, …, 1, −1) · Y0ᵀ of a rank lower by one than its columns."""
     F = np.asarray(Y0, dtype=np.float64)
     signs = np.append(np.ones(F.shape[1] - 1), -1.0)
-    with threadpool_limits(1, user_api="blas"):
-        Q, R = np.linalg.qr(F)
-        return best_of_rank(Q, (R * signs) @ R.T, F.shape[1] - 1)
+    Q, R = qr(F)
+    return best_of_rank(Q, matmul(R * signs, R.T), F.shape[1] - 1)
 
 
 def best_of_rank(Q: Matrix, inner: Matrix, d: int, negatives: int | None = None) -> Factors:
     """The best approximation of Q · inner · Qᵀ of rank d, with at most so many negative eigenvalues; Q is orthonormal."""
-    values, vectors = np.linalg.eigh((inner + inner.T) / 2.0)
+    values, vectors = eigh((inner + inner.T) / 2.0)
     size = np.abs(values)
     if negatives is not None:
         size[negatives:][values[negatives:] < 0] = 0.0  # eigenvalues ascend: the most negative come first
         values = np.where(size > 0, values, 0.0)
     top = np.argsort(-size, kind="stable")[:d]
-    return Factors(np.ascontiguousarray(Q @ vectors[:, top]), values[top])
+    return Factors(np.ascontiguousarray(matmul(Q, vectors[:, top])), values[top])
 
 
 def relative_change(new: Matrix, old: Matrix, cross: Matrix) -> float:
@@ -83,14 +82,13 @@ def outputs(basis: FloatArray, values: Matrix, threshold: float, n_components: i
     rank of L where `n_components` is None.
     """
     d = basis.shape[1] if n_components is None else n_components
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
-        diagonal = np.einsum("ij,j,ij->i", basis, values, basis)
-        factor = np.column_stack([basis, np.sqrt(np.maximum(diagonal, 0.0))])
-        Q, R = np.linalg.qr(factor)
-        inner = (R * np.append(values, threshold / (1.0 - threshold))) @ R.T
-        eigenvalues, vectors = np.linalg.eigh((inner + inner.T) / 2.0)
-        top = vectors[:, ::-1][:, :d]
-        Y = Q @ (top * np.sqrt(np.maximum(eigenvalues[::-1][:d], 0.0)))
+    diagonal = np.einsum("ij,j,ij->i", basis, values, basis)
+    factor = np.column_stack([basis, np.sqrt(np.maximum(diagonal, 0.0))])
+    Q, R = qr(factor)
+    inner = matmul(R * np.append(values, threshold / (1.0 - threshold)), R.T)
+    eigenvalues, vectors = eigh((inner + inner.T) / 2.0)
+    top = vectors[:, ::-1][:, :d]
+    Y = matmul(Q, top * np.sqrt(np.maximum(eigenvalues[::-1][:d], 0.0)))
     Y = np.pad(Y, ((0, 0), (0, d - Y.shape[1])))
     return Outputs(Y, eigenvalues[::-1].copy())
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ... import _core
+from ...algebra import dot, eigh, matmul, norm, qr
 from ...run import Run
 from ...solvers.base import SolverState, Status
 from ...typing import FloatArray
@@ -56,11 +56,10 @@ class Matching:
         residual, (beyond, beyond_square, own, own_square, gap) = self._S.residual_product(
             left, right, block, self._n_jobs
         )
-        with threadpool_limits(1, user_api="blas"):
-            wide_left, wide_right = left.astype(np.float64), right.astype(np.float64)
-            LV = wide_left @ (wide_right.T @ V)
-            whole_square = float(np.sum((wide_left.T @ wide_left) * (wide_right.T @ wide_right)))
-            whole_sum = float(wide_left.sum(axis=0) @ wide_right.sum(axis=0))
+        wide_left, wide_right = left.astype(np.float64), right.astype(np.float64)
+        LV = matmul(wide_left, matmul(wide_right.T, V))
+        whole_square = dot(matmul(wide_left.T, wide_left), matmul(wide_right.T, wide_right))
+        whole_sum = dot(wide_left.sum(axis=0), wide_right.sum(axis=0))
         # What min(0, L) sums up to where S is zero, and the δ that makes up for what is missing (eq 21).
         below = whole_sum - beyond - own
         delta = max(0.0, (self._total - below - self._sum) / self._zeros) if self._zeros else 0.0
@@ -126,13 +125,12 @@ class FactorUpdates:
         Q = L.basis
         grown = max(self.momentum, state.iteration / (state.iteration + 3.0)) if self.momentum > 0 else 0.0
         found = problem.product(L.toward(before, grown), Q)
-        with threadpool_limits(1, user_api="blas"):
-            inner = Q.T @ found.ZV
-            inner = (inner + inner.T) / 2.0
-            axes, R = np.linalg.qr(np.concatenate([Q, found.ZV], axis=1))
-            A, B = R[:, : Q.shape[1]], R[:, Q.shape[1] :]
-            new = best_of_rank(axes, A @ B.T + B @ A.T - A @ inner @ A.T, Q.shape[1])
-            cross = new.basis.T @ Q
+        inner = matmul(Q.T, found.ZV)
+        inner = (inner + inner.T) / 2.0
+        axes, R = qr(np.concatenate([Q, found.ZV], axis=1))
+        A, B = R[:, : Q.shape[1]], R[:, Q.shape[1] :]
+        new = best_of_rank(axes, matmul(A, B.T) + matmul(B, A.T) - matmul(matmul(A, inner), A.T), Q.shape[1])
+        cross = matmul(new.basis.T, Q)
         objective = found.square - 2.0 * float(np.sum(np.diag(inner) * L.values)) + float(np.sum(L.values**2))
         objective = max(0.0, objective)
         if objective > state.objective:
@@ -214,7 +212,7 @@ class DenseUpdates:
         """The start from factors: L = Y0 · diag(1, …, 1, −1) · Y0ᵀ, its last column being the negative part."""
         F = np.asarray(Y0, dtype=np.float64)
         signs = np.append(np.ones(F.shape[1] - 1), -1.0)
-        L = (F * signs) @ F.T
+        L = matmul(F * signs, F.T)
         Z, _ = problem.match(L)
         d = F.shape[1] - 1
         basis, values = leading_eigenvectors(L, d)
@@ -223,12 +221,12 @@ class DenseUpdates:
     def step(self, problem: DenseMatching, state: DenseState) -> DenseState:
         """One update of L and one of Z."""
         basis, values = leading_eigenvectors(state.Z, state.Y.shape[1])
-        L = (basis * values) @ basis.T
+        L = matmul(basis * values, basis.T)
         matched, _ = problem.match(L)
         objective = float(np.sum((L - matched) ** 2))
         Z = matched + self.momentum * (state.Z - state.before)
-        size = float(np.linalg.norm(L))
-        change = float(np.linalg.norm(L - (state.Y * state.values) @ state.Y.T)) / size if size > 0 else 0.0
+        size = norm(L)
+        change = norm(L - matmul(state.Y * state.values, state.Y.T)) / size if size > 0 else 0.0
         return DenseState(state.iteration + 1, basis, objective, change, values, Z, state.Z)
 
     def done(self, state: DenseState) -> Status | None:
@@ -238,7 +236,6 @@ class DenseUpdates:
 
 def leading_eigenvectors(M: Matrix, d: int) -> tuple[Matrix, Matrix]:
     """The d eigenvectors of a symmetric matrix with the eigenvalues largest in magnitude, and those eigenvalues."""
-    with threadpool_limits(1, user_api="blas"):
-        values, vectors = np.linalg.eigh(M)
+    values, vectors = eigh(M)
     top = np.argsort(-np.abs(values), kind="stable")[:d]
     return vectors[:, top], values[top]

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...algebra import each_product
 from ...data import Table
 from ...graph import nearest_rows
 from ...run import Run
@@ -112,9 +112,8 @@ def _directions(unit: FloatArray, fitted: FittedRows, run: Run) -> Matrix:
 
 def _relu(unit: Matrix, start: Matrix, fitted: FittedRows, run: Run) -> Matrix:
     """The places that eq 16 gives rows of unit norm; prototypes are fitted rows nearby and others spread over the data."""
-    with threadpool_limits(1, user_api="blas"):
-        wanted, nu = _prototypes(unit, fitted, run)
-        return solve_relu(wanted, nu, start, fitted.threshold)
+    wanted, nu = _prototypes(unit, fitted, run)
+    return solve_relu(wanted, nu, start, fitted.threshold)
 
 
 def _spread(X: FloatArray, run: Run) -> IntArray:
@@ -131,7 +130,7 @@ def _prototypes(unit: Matrix, fitted: FittedRows, run: Run) -> tuple[Matrix, Mat
     spread = _spread(fitted.X, run)
     wanted = []
     for mu in (fitted.X[index], fitted.X[spread][None]):
-        product = (mu.astype(np.float64) @ unit[:, :, None])[:, :, 0]
+        product = each_product(np.broadcast_to(mu, (len(unit), *mu.shape[1:])), unit[:, None])[:, :, 0]
         wanted.append(np.maximum(0.0, product - fitted.threshold * np.linalg.norm(mu, axis=2)))
     which = np.concatenate(
         [index.astype(np.int64), np.broadcast_to(spread, (len(index), len(spread)))], axis=1

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...algebra import dot, matmul, qr, svd
 from ...solvers.base import SolverState, Status
 from ...typing import FloatArray
 from .factors import Factors, Matrix, best_of_rank, relative_change, start_factors
@@ -59,8 +59,7 @@ class QuasiNewton:
     def init(self, problem: Matching, Y0: FloatArray) -> QuasiNewtonState:
         """The best approximation of rank d of the start L = Y0 · diag(1, …, 1, −1) · Y0ᵀ."""
         L = start_factors(Y0)
-        with threadpool_limits(1, user_api="blas"):
-            objective, gradient, delta = _evaluated(problem, L)
+        objective, gradient, delta = _evaluated(problem, L)
         return QuasiNewtonState(
             0, L.basis, objective, np.nan, L.values, gradient, (), _scaled(-1.0, gradient), 1.0, delta
         )
@@ -68,26 +67,25 @@ class QuasiNewton:
     def step(self, problem: Matching, state: QuasiNewtonState) -> QuasiNewtonState:
         """One trial: the next L, or a shorter step from the same one."""
         L = Factors(np.asarray(state.Y, np.float64), state.values)
-        with threadpool_limits(1, user_api="blas"):
-            slope = 2.0 * inner(state.gradient, state.direction)
-            tried = along(L, state.direction, state.length)
-            objective, gradient, delta = _evaluated(problem, tried)
-            if not objective <= state.objective + _ENOUGH * state.length * slope:
-                return _shorter(state, objective, slope)
-            cross = tried.basis.T @ L.basis
-            pairs = self._pairs(state, L, tried, gradient)
-            return QuasiNewtonState(
-                state.iteration + 1,
-                tried.basis,
-                objective,
-                relative_change(tried.values, state.values, cross),
-                tried.values,
-                gradient,
-                pairs,
-                _direction(gradient, pairs, tried.basis),
-                1.0,
-                delta,
-            )
+        slope = 2.0 * inner(state.gradient, state.direction)
+        tried = along(L, state.direction, state.length)
+        objective, gradient, delta = _evaluated(problem, tried)
+        if not objective <= state.objective + _ENOUGH * state.length * slope:
+            return _shorter(state, objective, slope)
+        cross = matmul(tried.basis.T, L.basis)
+        pairs = self._pairs(state, L, tried, gradient)
+        return QuasiNewtonState(
+            state.iteration + 1,
+            tried.basis,
+            objective,
+            relative_change(tried.values, state.values, cross),
+            tried.values,
+            gradient,
+            pairs,
+            _direction(gradient, pairs, tried.basis),
+            1.0,
+            delta,
+        )
 
     def done(self, state: QuasiNewtonState) -> Status | None:
         """Converged when a step changes L by no more than `tol` of its norm, or no step makes the objective smaller."""
@@ -113,20 +111,25 @@ class QuasiNewton:
 
 def inner(a: Tangent, b: Tangent) -> float:
     """The inner product of tangent vectors, which is that of the matrices."""
-    return float(np.vdot(a[0], b[0]) + 2.0 * np.vdot(a[1], b[1]))
+    return dot(a[0], b[0]) + 2.0 * dot(a[1], b[1])
 
 
 def along(L: Factors, direction: Tangent, length: float) -> Factors:
     """The best approximation of L + length · direction of rank d and with at most one negative eigenvalue."""
     M, U = _scaled(length, direction)
     d = len(L.values)
-    axes, R = np.linalg.qr(U)
+    axes, R = qr(U)
     size = np.abs(np.diag(R))
     if len(U) < 2 * d or size.min() <= 1e-6 * size.max():
         # Columns of `axes` may not be orthogonal to the basis where U has less than full rank.
-        axes, R = np.linalg.qr(np.concatenate([L.basis, U], axis=1))
+        axes, R = qr(np.concatenate([L.basis, U], axis=1))
         A, B = R[:, :d], R[:, d:]
-        return best_of_rank(axes, A @ (np.diag(L.values) + M) @ A.T + A @ B.T + B @ A.T, d, negatives=1)
+        return best_of_rank(
+            axes,
+            matmul(matmul(A, np.diag(L.values) + M), A.T) + matmul(A, B.T) + matmul(B, A.T),
+            d,
+            negatives=1,
+        )
     middle = np.block([[np.diag(L.values) + M, R.T], [R, np.zeros((d, d))]])
     return best_of_rank(np.concatenate([L.basis, axes], axis=1), middle, d, negatives=1)
 
@@ -134,26 +137,26 @@ def along(L: Factors, direction: Tangent, length: float) -> Factors:
 def carried(vector: Tangent, old: Matrix, new: Matrix) -> Tangent:
     """The projection of a tangent vector at one place on the tangent space at another."""
     M, U = vector
-    cross, outer = old.T @ new, U.T @ new
-    product = M @ cross + outer
-    middle = cross.T @ product + outer.T @ cross
-    return (middle + middle.T) / 2.0, old @ product + U @ cross - new @ middle
+    cross, outer = matmul(old.T, new), matmul(U.T, new)
+    product = matmul(M, cross) + outer
+    middle = matmul(cross.T, product) + matmul(outer.T, cross)
+    return (middle + middle.T) / 2.0, matmul(old, product) + matmul(U, cross) - matmul(new, middle)
 
 
 def _rotation(old: Matrix, new: Matrix) -> Matrix:
     """The orthogonal matrix that turns the old basis to be as near the new one as can be."""
-    left, _, right = np.linalg.svd(old.T @ new)
-    return np.asarray(left @ right)
+    left, _, right = svd(matmul(old.T, new))
+    return np.asarray(matmul(left, right))
 
 
 def _turned(vector: Tangent, turn: Matrix) -> Tangent:
-    return turn.T @ vector[0] @ turn, vector[1] @ turn
+    return matmul(matmul(turn.T, vector[0]), turn), matmul(vector[1], turn)
 
 
 def _tangent(product: Matrix, basis: Matrix) -> Tangent:
     """The part in the tangent space of a symmetric matrix, given by its product with the basis."""
-    M = basis.T @ product
-    return (M + M.T) / 2.0, product - basis @ M
+    M = matmul(basis.T, product)
+    return (M + M.T) / 2.0, product - matmul(basis, M)
 
 
 def _evaluated(problem: Matching, L: Factors) -> tuple[float, Tangent, float]:
@@ -174,7 +177,7 @@ def _direction(gradient: Tangent, pairs: tuple[tuple[Tangent, Tangent], ...], ba
         v = _scaled(inner(s, y) / inner(y, y), v)
     for (s, y), weight in zip(pairs, reversed(weights)):
         v = _sum(v, weight - inner(y, v) / inner(s, y), s)
-    v = v[0], v[1] - basis @ (basis.T @ v[1])
+    v = v[0], v[1] - matmul(basis, matmul(basis.T, v[1]))
     return _scaled(-1.0, v) if inner(v, gradient) > 0 else _scaled(-1.0, gradient)
 
 

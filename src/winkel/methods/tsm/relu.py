@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...algebra import each_product, each_solution, matmul
 from ...checks import integer, number
 from ...data import as_matrix
 from ...errors import InvalidInputError
@@ -79,8 +79,7 @@ class ReLUMap:
             raise InvalidInputError(
                 f"rows must have the {self.inputs.shape[1]} features of the prototypes; got {X.shape[1]}."
             )
-        with threadpool_limits(1, user_api="blas"):
-            product = X @ self.inputs.T
+        product = matmul(X, self.inputs.T)
         limit = np.outer(np.linalg.norm(X, axis=1), np.linalg.norm(self.inputs, axis=1))
         return np.asarray(np.maximum(0.0, product - self.threshold * limit))
 
@@ -92,12 +91,11 @@ class ReLUMap:
         wanted = self.similarities(unit)
         places = np.zeros((len(X), self.outputs.shape[1]))
         step = max(1, _SCRATCH // self.outputs.size)
-        with threadpool_limits(1, user_api="blas"):
-            for start in range(0, len(X), step):
-                part = slice(start, start + step)
-                first = unit_rows(wanted[part] @ self.outputs)
-                found = solve_relu(wanted[part], self.outputs[None], first, self.threshold, self.n_steps)
-                places[part] = unit_rows(found) * norms[part, None]
+        for start in range(0, len(X), step):
+            part = slice(start, start + step)
+            first = unit_rows(matmul(wanted[part], self.outputs))
+            found = solve_relu(wanted[part], self.outputs[None], first, self.threshold, self.n_steps)
+            places[part] = unit_rows(found) * norms[part, None]
         places[~wanted.any(axis=1)] = 0.0
         return places
 
@@ -114,16 +112,16 @@ def solve_relu(wanted: Matrix, nu: Matrix, start: Matrix, tau: float, n_steps: i
     for _ in range(n_steps):
         # u·ν − τ‖u‖‖ν‖ is its own derivative times u, since it grows with the length of u.
         slope = nu - tau * nu_norm[:, :, None] * unit_rows(u)[:, None, :]
-        now = (slope @ u[:, :, None])[:, :, 0]
+        now = each_product(slope, u[:, None])[:, :, 0]
         error = np.sum((np.maximum(0.0, now) - wanted) ** 2, axis=1)
         better = error < least
         best, least = np.where(better[:, None], u, best), np.where(better, error, least)
         slope *= ((wanted > 0) | (now > 0))[:, :, None]
-        normal = slope.transpose(0, 2, 1) @ slope
+        across = np.ascontiguousarray(slope.transpose(0, 2, 1))
+        normal = each_product(across, across)
         damping = DAMPING * np.trace(normal, axis1=1, axis2=2) / len(axes)
         normal[:, axes, axes] += np.where(damping > 0, damping, 1.0)[:, None]
-        step = np.linalg.solve(normal, slope.transpose(0, 2, 1) @ (wanted - now)[:, :, None])
-        u = u + step[:, :, 0]
+        u = u + each_solution(normal, each_product(across, (wanted - now)[:, None])[:, :, 0])
     return best
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ... import _core
+from ...algebra import arccos, matmul
 from ...checks import number
 from ...data import Table, as_matrix
 from ...errors import DataWarning, MemoryLimitError
@@ -156,18 +156,17 @@ def find_angles(X: FloatArray, sparsity: float, run: Run) -> AngleHistogram:
     edges = np.linspace(0.0, 180.0, _BINS + 1)
     fine = np.zeros(1 << 16)  # cosines, finely enough for the quantile
     nearest = np.empty(len(rows))
-    with threadpool_limits(1, user_api="blas"):
-        for start in range(0, len(rows), 64):
-            part = rows[start : start + 64]
-            cosine = np.clip(unit[part] @ unit.T, -1.0, 1.0)
-            cosine[np.arange(len(part)), part] = np.nan
-            others = cosine[~np.isnan(cosine)]
-            nearest[start : start + 64] = np.nanmax(cosine, axis=1)
-            bins = ((others + 1.0) * 0.5 * (len(fine) - 1)).astype(np.int64)
-            fine += np.bincount(bins, minlength=len(fine))
-            counts += np.histogram(np.degrees(np.arccos(others)), edges)[0]
+    for start in range(0, len(rows), 64):
+        part = rows[start : start + 64]
+        cosine = np.clip(matmul(unit[part], unit.T), -1.0, 1.0)
+        cosine[np.arange(len(part)), part] = np.nan
+        others = cosine[~np.isnan(cosine)]
+        nearest[start : start + 64] = np.nanmax(cosine, axis=1)
+        bins = ((others + 1.0) * 0.5 * (len(fine) - 1)).astype(np.int64)
+        fine += np.bincount(bins, minlength=len(fine))
+        counts += np.histogram(np.degrees(arccos(others)), edges)[0]
     threshold = _quantile(fine, sparsity)
-    closest = np.histogram(np.degrees(np.arccos(nearest)), edges)[0].astype(np.float64)
+    closest = np.histogram(np.degrees(arccos(nearest)), edges)[0].astype(np.float64)
     others = np.maximum(counts - closest, 0.0)
     kept = float(np.mean(nearest > threshold))
     return AngleHistogram(edges, _density(closest), _density(others), threshold, sparsity, kept)
@@ -237,8 +236,8 @@ def virtual_inputs(
     index, distance = nearest_rows(rows.rows(isolated), rows, 2, run, metric="cosine")
     own = index[:, 0] == isolated
     nearest = np.where(own, index[:, 1], index[:, 0])
-    angle = np.arccos(np.clip(1.0 - np.where(own, distance[:, 1], distance[:, 0]), -1.0, 1.0))
-    apart = _STEP * float(np.arccos(threshold))
+    angle = arccos(np.clip(1.0 - np.where(own, distance[:, 1], distance[:, 0]), -1.0, 1.0))
+    apart = _STEP * float(arccos(threshold))
     made = [np.empty((0, X.shape[1]))]
     for i, j, between in zip(isolated, nearest, angle):
         steps = int(np.ceil(between / apart))

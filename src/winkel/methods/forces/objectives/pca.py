@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ....algebra import matmul, pinv
 from ....checks import choice, refuse
 from ....graph import Graph
 from ....run import Run
@@ -113,7 +114,7 @@ class PCA(Objective):
         def rule(i: NDArray[np.int64], j: NDArray[np.int64]) -> tuple[Matrix, Matrix, Matrix]:
             return weights.entries(i, j), np.sum(Z[i] * Z[j], axis=1), np.full(len(i), -0.5)
 
-        attractive, repulsive = -4 * weights.times(Z), 4 * Z @ (Z.T @ Z)
+        attractive, repulsive = -4 * weights.times(Z), 4 * matmul(Z, matmul(Z.T, Z))
         return Forces(self, value, gradient, attractive, repulsive, 8.0, len(Y), rule)
 
     def listed(self, n: int, graph: Graph | None) -> int:
@@ -124,6 +125,6 @@ class PCA(Objective):
         """y with y·yⱼ as close as can be to the new row's centred similarities gⱼ: (YᵀY)⁻¹Yᵀg, row by row."""
         points = np.asarray(Y, dtype=np.float64)
         points = points - points.mean(axis=0)
-        solve = np.linalg.pinv(points)
+        solve = pinv(points)
         similar = self.data_kernel.centred_similarities(dense(new.fitted))
         return np.array([np.sum(solve * similar(row), axis=1) for row in new.own()])
