@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..checks import integer, number, optional, positive
 from ..algebra import dot, norm
+from ..checks import integer, number, optional, positive
 from ..typing import FloatArray
 from .base import SolverState, Status
 
