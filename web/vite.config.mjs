@@ -21,7 +21,7 @@ const banner = `/*! winkel explorer, built from ${hash.digest("hex")} */\n`;
 export default defineConfig({
   build: {
     outDir: join(here, "../src/winkel/view/static"),
-    emptyOutDir: true,
+    emptyOutDir: false, // the page of a running fit is there too, as it is written
     target: "es2022",
     cssTarget: "es2022",
     minify: true,

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -368,9 +369,92 @@ def test_small_screens_keep_the_controls_within_reach(show):
     page.page.set_viewport_size({"width": 380, "height": 700})
     side = page.page.locator(".wk-side")
     side.wait_for(state="hidden")
-    page.page.get_by_role("button", name="Controls").click()
-    side.wait_for(state="visible")
-    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     heights = page.app("app.stage.panels.map((panel) => [panel.rect.y, panel.rect.width])")
     assert heights[1][0] > heights[0][0]  # one above the other
     assert heights[0][1] > 340
+    page.page.get_by_role("button", name="Controls").click()
+    side.wait_for(state="visible")
+    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_page_says_how_far_to_trust_it_and_shows_seams(show):
+    X = np.random.default_rng(0).uniform(size=(200, 2))
+    Y = X + 5 * (X[:, :1] > 0.5)
+    page = show(Y, data=X, labels=(X[:, 0] > 0.5).astype(int))
+    table = page.page.locator(".wk-scores").inner_text()
+    assert "PCA" in table
+    assert "tearing" in table
+    assert page.app("app.data.maps[0].seams.length") > 0
+    drawn = """(() => {
+        app.stage.drawNow();
+        const copy = document.createElement('canvas'), { width, height } = app.stage.overlay;
+        Object.assign(copy, { width, height });
+        const pen = copy.getContext('2d', { willReadFrequently: true });
+        pen.drawImage(app.stage.overlay, 0, 0);
+        return pen.getImageData(0, 0, width, height).data.filter((value, i) => i % 4 === 3 && value > 0).length;
+    })()"""
+    page.page.locator(".wk-head h1").hover()  # away from the points
+    assert page.app(drawn) > 500
+    page.page.keyboard.press("j")
+    assert not page.page.get_by_label("Seams of torn places").is_checked()
+    assert page.app(drawn) == 0
+    page.page.get_by_label("Seams of torn places").check()
+    assert page.app(drawn) > 500
+
+
+def test_two_fingers_zoom_and_move_and_a_tap_opens_a_card(show):
+    Y, y = blobs()
+    page = show(Y, labels=y)
+    touch = """(type, id, x, y) => app.stage.element.dispatchEvent(new PointerEvent(type, {
+        pointerId: id, pointerType: 'touch', clientX: x, clientY: y, bubbles: true, isPrimary: id === 1 }))"""
+    page.app("(app.stage.element.setPointerCapture = () => {}, 1)")  # there is no such pointer
+    camera = "(({x, y, zoom}) => [x, y, zoom])(app.stage.panels[0].camera)"
+    page.app(
+        f"[[ 'pointerdown', 1, 300, 300], ['pointerdown', 2, 400, 300], ['pointermove', 2, 500, 300]].map((e) => ({touch})(...e))"
+    )
+    x, _, zoom = page.app(camera)
+    assert zoom == pytest.approx(2)
+    page.app(f"[['pointermove', 1, 400, 300], ['pointermove', 2, 600, 300]].map((e) => ({touch})(...e))")
+    assert page.app(camera)[0] < x  # the map went to the right with the fingers
+    page.app(f"[['pointerup', 1, 400, 300], ['pointerup', 2, 600, 300]].map((e) => ({touch})(...e))")
+    page.app("app.fit()")
+    at = page.pixel(5)
+    page.app(f"['pointerdown', 'pointerup'].map((type) => ({touch})(type, 3, {at[0]}, {at[1]}))")
+    assert page.app("app.state.pinned") >= 0
+    assert page.page.locator(".wk-card").is_visible()
+    page.page.keyboard.press("?")
+    assert "touch" in page.page.get_by_role("dialog").inner_text()
+
+
+def test_an_open_drawer_leaves_the_map_visible(show):
+    Y, y = blobs()
+    page = show(Y, labels=y)
+    page.page.set_viewport_size({"width": 380, "height": 700})
+    page.page.get_by_role("button", name="Controls").click()
+    side = page.page.locator(".wk-side")
+    side.wait_for(state="visible")
+    page.until("app.stage.element.getBoundingClientRect().height < 420")
+    page.page.wait_for_timeout(300)
+    assert side.bounding_box()["y"] >= page.page.locator(".wk-stage").bounding_box()["y"] + 150
+    stage = page.page.locator(".wk-stage").bounding_box()
+    assert stage["y"] + stage["height"] <= side.bounding_box()["y"] + 1
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_everything_is_named_reachable_and_has_contrast(show, theme):
+    source = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+    if not source.is_file():
+        pytest.skip("axe-core is not installed: make web")
+    X = np.random.default_rng(0).uniform(size=(200, 2))
+    page = show(
+        {"a": X + 5 * (X[:, :1] > 0.5), "b": X},
+        data=X,
+        labels=(X[:, 0] > 0.5).astype(int),
+        ids=np.arange(200),
+    )
+    page.app(
+        f"(app.setDark({str(theme == 'dark').lower()}), app.go(3), app.select(() => app.state.select([1, 2], 'replace')), 1)"
+    )
+    page.page.evaluate(source.read_text())
+    found = page.page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    assert [(v["id"], [n["html"][:120] for n in v["nodes"]]) for v in found["violations"]] == []

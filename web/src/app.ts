@@ -70,6 +70,10 @@ export class App {
       coloring: () => this.recolor(),
       changed: () => this.stage.repaint(),
       drawn: () => this.stage.redraw(),
+      seams: (visible) => {
+        this.stage.seamsVisible = visible;
+        this.stage.redraw();
+      },
       invert: () => this.select(() => this.state.invert()),
       clear: () => this.select(() => this.state.select([], "replace")),
       save: (what) => void this.save(what),

@@ -8,7 +8,7 @@ import type { Stage } from "./stage";
 import type { State } from "./state";
 
 const LONG = 280; // characters of a text that fit on a card
-const LISTED = 10; // neighbours shown
+const LISTED = 15; // neighbours shown
 
 export class Card {
   readonly element = el("aside", { class: "wk-card", hidden: true, "aria-live": "polite" });
@@ -90,8 +90,10 @@ export class Card {
     }
     if (rows.length === 0) return null;
     const list = el("div", { class: "wk-near" });
-    for (const other of truth.slice(0, LISTED)) list.append(this.neighbor(other));
-    return el("section", {}, el("h4", {}, truth.length ? `Its ${truth.length} nearest in the data` : "Neighbours"), list, ...rows);
+    const listed = truth.slice(0, LISTED);
+    for (const other of listed) list.append(this.neighbor(other));
+    const compared = truth.length > listed.length ? ` (${truth.length} are compared)` : "";
+    return el("section", {}, el("h2", {}, listed.length ? `Its ${listed.length} nearest in the data${compared}` : "Neighbours"), list, ...rows);
   }
 
   private neighbor(row: number): HTMLElement {

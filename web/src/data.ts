@@ -15,6 +15,7 @@ interface ScoreRow {
   meaning: string;
   higher: boolean | null;
   values: (number | null)[];
+  baseline: number | null; // that of principal components
 }
 
 /** The part of a map's box that is seen first, in units of the box. */
@@ -23,12 +24,15 @@ interface View {
   side: number;
 }
 
+/** A band between torn places: both ends (x, y), both widths, in units of the map's box, and how strong it is, 0 to 1. */
+export type Seam = [number, number, number, number, number, number, number];
+
 interface MainMeta {
   version: string;
   n: number;
   title: string;
   palette: string[];
-  maps: { name: string; array: string; low: number[]; side: number; view: View }[];
+  maps: { name: string; array: string; low: number[]; side: number; view: View; seams: Seam[] }[];
   labels?: ColumnMeta;
   values: ColumnMeta[];
   reliability: (string | null)[];
@@ -145,6 +149,7 @@ export interface MapData {
   side: number;
   view: View;
   reliability: Uint8Array | null;
+  seams: Seam[];
 }
 
 /** Maps on the way to `map`; a coordinate c of a frame lies at c/65535·scale + shift of the map's box. */
@@ -211,6 +216,7 @@ export class Data {
         low: map.low,
         side: map.side,
         view: map.view,
+        seams: map.seams,
         reliability: reliability === null ? null : (this.byRow(main.array(reliability)) as Uint8Array),
       };
     });

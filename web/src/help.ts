@@ -16,9 +16,11 @@ const KEYS: [string, string][] = [
   ["K", "link the views of the maps"],
   ["space", "play or pause the animation"],
   ["M", "neighbour lines and marks on or off"],
+  ["J", "seams on or off: bands between places that are neighbours in the data and that the map has torn apart"],
   ["I", "invert the selection"],
   ["T", "light or dark"],
   ["Esc", "close the card, clear search and selection"],
+  ["touch", "one finger moves the map (3-D: turns it), two zoom and move it; a tap on a point opens its card, a tap beside it closes it"],
 ];
 
 export function helpDialog(): HTMLDialogElement {

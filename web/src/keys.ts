@@ -34,6 +34,7 @@ export function keyHandler(app: App): (event: KeyboardEvent) => void {
       stage.linesVisible = !stage.linesVisible;
       stage.redraw();
     },
+    j: () => app.sidebar.toggleSeams(),
     Escape: () => app.escape(),
   };
   for (let map = 0; map < 9; map++) keys[String(map + 1)] = () => app.showMap(map);

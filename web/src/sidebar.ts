@@ -9,6 +9,7 @@ export interface SidebarEvents {
   coloring(): void;
   changed(): void;
   drawn(): void;
+  seams(visible: boolean): void;
   invert(): void;
   clear(): void;
   save(what: "csv" | "json" | "png" | "svg"): void;
@@ -22,6 +23,7 @@ export class Sidebar {
   private colors = el("select", { id: newId(), on: { change: () => this.pick() } });
   private selection = el("section", { class: "wk-selection" });
   private trust = el("section", {});
+  private seams = el("input", { id: newId(), type: "checkbox", checked: true, on: { change: () => this.events.seams(this.seams.checked) } });
 
   constructor(
     private state: State,
@@ -30,8 +32,13 @@ export class Sidebar {
   ) {
     const colorBy = el("section", {}, el("label", { for: this.colors.id }, "Colour by"), this.colors, legend.element);
     this.element.append(colorBy, this.trust, this.points(), this.selection, this.scores(), this.picture());
-    this.trust.hidden = !state.hasReliability;
-    this.trust.append(
+    const torn = state.data.maps.some((map) => map.seams.length > 0);
+    this.trust.hidden = !state.hasReliability && !torn;
+    if (torn) {
+      const meaning = "Bands join places that are neighbours in the data and that the map has torn apart.";
+      this.trust.append(el("div", { class: "wk-check", title: meaning }, this.seams, el("label", { for: this.seams.id }, "Seams of torn places")));
+    }
+    if (state.hasReliability) this.trust.append(
       this.slider("Fade below a reliability of", 0, 100, 0, (v) => `${v} %`, (v) => {
         state.threshold = v / 100;
         events.changed();
@@ -39,6 +46,11 @@ export class Sidebar {
     );
     this.update();
     this.updateSelection();
+  }
+
+  toggleSeams(): void {
+    this.seams.checked = !this.seams.checked;
+    this.events.seams(this.seams.checked);
   }
 
   /** The list of what there is to colour by. */
@@ -54,7 +66,7 @@ export class Sidebar {
     const none = selectedCount === 0;
     replace(
       this.selection,
-      el("h3", {}, "Selection"),
+      el("h2", {}, "Selection"),
       el(
         "p",
         { class: "wk-note", "aria-live": "polite", "data-selected": selectedCount },
@@ -125,19 +137,21 @@ export class Sidebar {
   private scores(): HTMLElement {
     const { scores, maps } = this.state.data;
     if (scores.length === 0) return el("section", { hidden: true });
-    const head = el("tr", {}, el("th", {}, ""), ...maps.map((map) => el("th", { scope: "col" }, el("bdi", {}, short(map.name, 18)))));
-    const rows = scores.map(({ name, meaning, higher, values }) => {
+    const beside = scores.some((row) => row.baseline !== null);
+    const head = el("tr", {}, el("td", {}), ...maps.map((map) => el("th", { scope: "col" }, el("bdi", {}, short(map.name, 18)))), beside && el("th", { scope: "col", title: "principal components in as many dimensions" }, "PCA"));
+    const rows = scores.map(({ name, meaning, higher, values, baseline }) => {
       const known = values.filter((v) => v !== null);
       const best = higher === null || known.length < 2 ? null : higher ? Math.max(...known) : Math.min(...known);
       const cells = values.map((value) => el("td", { class: value !== null && value === best ? "wk-best" : "" }, value === null ? "–" : value.toFixed(3)));
       const arrow = higher === null ? "" : higher ? " ↑" : " ↓";
-      return el("tr", { title: meaning }, el("th", { scope: "row" }, short(name, 40), arrow), ...cells);
+      const pca = beside && el("td", { class: "wk-quiet" }, baseline === null ? "–" : baseline.toFixed(3));
+      return el("tr", { title: meaning }, el("th", { scope: "row" }, short(name, 40), arrow), ...cells, pca);
     });
-    return el("section", {}, el("h3", {}, "How faithful"), el("div", { class: "wk-scores" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows))));
+    return el("section", {}, el("h2", {}, "How faithful"), el("div", { class: "wk-scores", tabIndex: 0, role: "region", "aria-label": "Scores" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows))));
   }
 
   private picture(): HTMLElement {
     const button = (what: "png" | "svg") => el("button", { type: "button", class: "wk-small", on: { click: () => this.events.save(what) } }, what.toUpperCase());
-    return el("section", {}, el("h3", {}, "Picture"), el("div", { class: "wk-row" }, button("png"), button("svg")));
+    return el("section", {}, el("h2", {}, "Picture"), el("div", { class: "wk-row" }, button("png"), button("svg")));
   }
 }

@@ -39,11 +39,13 @@ export class Stage {
   panels: Panel[] = [];
   linked = false;
   linesVisible = true;
+  seamsVisible = true;
   private names = el("div", { class: "wk-names" });
   private renderer: Renderer;
   private pointers = new Map<number, [number, number]>();
   private drag: Drag | null = null;
-  private pinch = 0;
+  private pinch = 0; // distance of two fingers,
+  private between: [number, number] = [0, 0]; // and the place between them
   private asked = false;
   private all: Panel[];
 
@@ -159,12 +161,12 @@ export class Stage {
     const row = this.state.focus;
     const region = this.drag && this.drag.kind !== "move" ? this.drag : null;
     // Hidden when empty: Chromium without a graphics card goes on showing a canvas that was only cleared.
-    const solid = this.panels.filter((panel) => panel.camera.dimensions === 3);
-    this.overlay.style.visibility = row >= 0 || region || solid.length ? "visible" : "hidden";
+    const drawn = this.panels.filter((panel) => row >= 0 || panel.camera.dimensions === 3 || this.hasSeams(panel));
+    this.overlay.style.visibility = region || drawn.length ? "visible" : "hidden";
     Object.assign(this.overlay, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
     const pen = this.overlay.getContext("2d")!;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    for (const panel of row >= 0 ? this.panels : solid) {
+    for (const panel of drawn) {
       pen.save();
       const { x, y, width: pw, height: ph } = panel.rect;
       pen.beginPath();
@@ -172,6 +174,7 @@ export class Stage {
       pen.clip();
       pen.translate(x, y);
       if (panel.camera.dimensions === 3) this.drawCube(pen, panel);
+      if (this.hasSeams(panel)) this.drawSeams(pen, panel);
       if (row >= 0) this.drawFocus(pen, panel, row);
       pen.restore();
     }
@@ -188,6 +191,35 @@ export class Stage {
     for (let c = 0; c < 8; c++) {
       const from = corner(c);
       for (const bit of [1, 2, 4]) if (!(c & bit) && from) this.line(pen, from, corner(c | bit));
+    }
+  }
+
+  private hasSeams(panel: Panel): boolean {
+    return this.seamsVisible && panel.atRest && this.data.maps[panel.map].seams.length > 0;
+  }
+
+  /** Faint bands between places that are neighbours in the data and that the map has torn apart. */
+  private drawSeams(pen: CanvasRenderingContext2D, panel: Panel): void {
+    const { width, height } = panel.rect;
+    const m = panel.matrix();
+    const { scale, shift } = panel.from;
+    const pixels = panel.camera.scale(width, height) * scale; // of a unit of the map's box
+    const color = this.state.dark ? "190 200 215" : "91 101 112";
+    for (const [x0, y0, x1, y1, w0, w1, strength] of this.data.maps[panel.map].seams) {
+      const a = project(m, [x0 * scale + shift[0], y0 * scale + shift[1], 0.5], width, height);
+      const b = project(m, [x1 * scale + shift[0], y1 * scale + shift[1], 0.5], width, height);
+      if (!a || !b) continue;
+      const [dx, dy] = [b[0] - a[0], b[1] - a[1]];
+      const unit = (0.5 * pixels) / (Math.hypot(dx, dy) || 1);
+      const [ax, ay, bx, by] = [-dy * unit * w0, dx * unit * w0, -dy * unit * w1, dx * unit * w1];
+      pen.beginPath();
+      pen.moveTo(a[0] - ax, a[1] - ay);
+      pen.lineTo(a[0] + ax, a[1] + ay);
+      pen.lineTo(b[0] + bx, b[1] + by);
+      pen.lineTo(b[0] - bx, b[1] - by);
+      pen.closePath();
+      pen.fillStyle = `rgb(${color} / ${(0.06 + 0.2 * strength).toFixed(3)})`;
+      pen.fill();
     }
   }
 
@@ -296,6 +328,7 @@ export class Stage {
     if (!at || this.pointers.size > 1) {
       this.drag = this.pointers.size > 1 && this.drag ? { ...this.drag, kind: "move", far: true } : this.drag;
       this.pinch = this.spread();
+      this.between = this.middle();
       return;
     }
     const tool = this.state.tool;
@@ -341,11 +374,18 @@ export class Stage {
 
   private pinched(panel: Panel): void {
     const spread = this.spread();
-    const [a, b] = [...this.pointers.values()];
+    const [x, y] = this.middle();
     if (this.pinch > 0 && spread > 0) {
-      this.zoom(panel, spread / this.pinch, (a[0] + b[0]) / 2 - panel.rect.x, (a[1] + b[1]) / 2 - panel.rect.y);
+      this.moveMap(panel, x - this.between[0], y - this.between[1], true);
+      this.zoom(panel, spread / this.pinch, x - panel.rect.x, y - panel.rect.y);
     }
     this.pinch = spread;
+    this.between = [x, y];
+  }
+
+  private middle(): [number, number] {
+    const [a, b] = [...this.pointers.values()];
+    return a && b ? [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2] : (a ?? [0, 0]);
   }
 
   private spread(): number {

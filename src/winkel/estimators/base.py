@@ -167,6 +167,11 @@ n_features_in_ : int
         """Fit to X and return the map of its rows."""
         return np.array(self.fit(X, y, **fit_params).embedding_)
 
+    def fitted_rows(self) -> Table | None:
+        """The rows that the map is of, in its order, where the estimator keeps them; None otherwise."""
+        rows = getattr(self, "_rows", None)
+        return None if rows is None else Table(rows, validated=True)
+
     def faithfulness(
         self,
         X: Any,

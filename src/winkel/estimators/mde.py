@@ -219,6 +219,13 @@ class MDE(GraphEmbedder):
         rows = getattr(self, "_rows", None)
         return rows, self._result.Y if rows is None else self._result.Y[self.items_]
 
+    def fitted_rows(self) -> Table | None:
+        """The rows that the map is of, in its order; None where it was made from something else, or some were not fitted."""
+        rows, item_of = super().fitted_rows(), getattr(self, "_item_of", None)
+        if rows is None or item_of is None:
+            return rows
+        return None if (item_of < 0).any() else rows.rows(item_of)
+
     @property
     def items_(self) -> IntArray:
         """The rows that the items of `problem_` stand for."""

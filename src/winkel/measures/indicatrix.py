@@ -234,6 +234,13 @@ def indicatrix(
     )
 
 
+def reliability_of(Y: FloatArray, lists: Lists, n_neighbors: int, run: Run) -> NDArray[np.float64]:
+    """`Indicatrix.reliability` of each point from its nearest rows in the data, of which all in `lists` count as near."""
+    shown = map_neighbors(np.ascontiguousarray(Y), lists.shape[1], run)
+    in_data, in_map = _member(shown[:, :n_neighbors], lists), _member(lists[:, :n_neighbors], shown)
+    return np.asarray((in_data.mean(axis=1) + in_map.mean(axis=1)) / 2)
+
+
 def _sizes(n_neighbors: int, tolerance: int, n: int, new: bool) -> tuple[int, int]:
     """Number of neighbours, and of those within the tolerance."""
     k, tolerance = integer("n_neighbors", n_neighbors, 1), integer("tolerance", tolerance, 1)

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..checks import integer, new_file
 from ..data.archive import atomic_file
+from ..typing import Metric
 from .html.page import page
 from .html.parts import build_parts
 
@@ -33,6 +34,9 @@ def write_html(
     scores: Any = None,
     frames: Any = None,
     title: str | None = None,
+    data: Any = None,
+    metric: Metric = "euclidean",
+    trust: bool | None = None,
 ) -> Path:
     """The path of one HTML file that shows the maps, and opens from disk without a network.
 
@@ -68,6 +72,14 @@ def write_html(
         Maps on the way, of the first map or of several. None takes those that an estimator or Embedding kept.
     title : str or None, default=None
         Heading of the page.
+    data : array, data frame, sparse matrix or None, default=None
+        The rows that the maps are of, by which the page says how far to trust them. None takes those that an estimator keeps.
+    metric : str or callable, default="euclidean"
+        The distance in `data`.
+    trust : bool or None, default=None
+        Whether to measure each map: scores with principal components beside, reliability, false and missing neighbours of
+        each point, and seams where the map is torn; on a sample where the data is large. None does so where the data is
+        known; `reliability`, `indicatrix` and `scores` that are passed come first.
 
     Returns
     -------
@@ -97,6 +109,9 @@ def write_html(
         scores=scores,
         frames=frames,
         title=title,
+        data=data,
+        metric=metric,
+        trust=trust,
     )
     return save_page(path, title, parts)
 
@@ -124,6 +139,9 @@ def explore(
     scores: Any = None,
     frames: Any = None,
     title: str | None = None,
+    data: Any = None,
+    metric: Metric = "euclidean",
+    trust: bool | None = None,
     height: int = 640,
 ) -> Any:
     """In a notebook a widget whose `selection` is what the person selects; elsewhere the path of a page just opened.
@@ -163,6 +181,9 @@ def explore(
         scores=scores,
         frames=frames,
         title=title,
+        data=data,
+        metric=metric,
+        trust=trust,
     )
     height = integer("height", height, 1)
     if _in_notebook():

@@ -1,5 +1,6 @@
 """What goes into a page, and what is refused."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError
 from winkel.maps import Map, write_map
+from winkel.measures.faithfulness import measure
 from winkel.measures.registry import Score
+from winkel.view.html import judged
 from winkel.view.html.columns import category_codes
 from winkel.view.html.parts import build_parts
 
@@ -220,10 +223,18 @@ def test_scores_of_a_map_or_of_several():
         "scores"
     ]
     assert rows == [
-        {"name": "stress", "meaning": "smaller is better", "higher": False, "values": [0.25, 0.5]}
+        {
+            "name": "stress",
+            "meaning": "smaller is better",
+            "higher": False,
+            "values": [0.25, 0.5],
+            "baseline": None,
+        }
     ]
     rows = main_of(maps, scores={"neighbor_recall": np.nan})[0]["scores"]
-    assert rows == [{"name": "neighbor recall", "meaning": "", "higher": None, "values": [None, None]}]
+    assert rows == [
+        {"name": "neighbor recall", "meaning": "", "higher": None, "values": [None, None], "baseline": None}
+    ]
 
 
 def test_frames_are_turned_onto_the_result():
@@ -303,3 +314,84 @@ def test_explore_opens_a_page_outside_a_notebook(monkeypatch, tmp_path):
     path = wk.explore(points(), title="Here")
     assert opened == [path.as_uri()]
     assert "<title>Here</title>" in path.read_text(encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------------------- trust, unasked
+
+
+@pytest.fixture(scope="module")
+def torn():
+    """A square whose halves a map pulls apart, and that map as an estimator that keeps its rows."""
+    X = np.random.default_rng(0).uniform(size=(200, 2))
+    model = wk.MDE(max_iter=1, random_state=0).fit(X)
+    model.result_ = replace(model.result_, Y=X + 5 * (X[:, :1] > 0.5))
+    return X, model
+
+
+def test_a_page_of_a_fitted_map_says_how_far_to_trust_it(torn):
+    X, model = torn
+    meta, arrays = main_of(model)
+    report = wk.measure(X, model, scores=["tearing", "continuity"])
+    rows = {row["name"]: row for row in meta["scores"]}
+    for name in ("tearing", "continuity"):
+        assert rows[name]["values"] == [pytest.approx(report[name].value)]
+        assert rows[name]["baseline"] == pytest.approx(report[name].baseline)
+    found = by_row(arrays["reliability0"], arrays) / 255
+    exact = wk.indicatrix(X, model, n_neighbors=5, tolerance=3).reliability
+    np.testing.assert_allclose(found, exact, atol=0.01)
+    seams = report["tearing"].detail.seams(model.embedding_)
+    bands = np.array(meta["maps"][0]["seams"])
+    assert bands.shape == (len(seams), 7)
+    box = meta["maps"][0]
+    np.testing.assert_allclose(bands[:, :2] * box["side"] + np.array(box["low"]), seams.ends[:, 0], atol=1e-3)
+    assert bands[:, 6].max() == 1
+
+
+def test_trust_by_data_that_is_passed_or_left_out(torn):
+    X, model = torn
+    Y = model.embedding_
+    assert main_of(Y)[0]["scores"] == []  # nothing is known of its data
+    assert len(main_of({"a": Y, "b": X}, data=X)[0]["scores"][0]["values"]) == 2
+    meta = main_of(model, trust=False)[0]
+    assert meta["scores"] == []
+    assert meta["reliability"] == [None]
+    own = main_of(model, scores={"mine": 0.5}, reliability=np.full(200, 0.25))
+    assert [row["name"] for row in own[0]["scores"]] == ["mine"]
+    assert set(own[1]["reliability0"]) == {64}
+    with pytest.raises(InvalidInputError, match="trust=True needs the data"):
+        build_parts(Y, trust=True)
+
+
+def test_large_data_is_judged_by_a_sample(torn, monkeypatch):
+    _, model = torn
+    monkeypatch.setattr(judged, "_ALL_ROWS", 100)
+    monkeypatch.setattr(judged, "_LEAST_SAMPLE", 60)
+    monkeypatch.setattr(judged, "_DISTANCES", 1)
+    seen = []
+    monkeypatch.setattr(judged, "measure", lambda *a, **k: seen.append(k["sample"]) or measure(*a, **k))
+    main_of(model)
+    assert seen == [60]
+
+
+def test_rows_that_an_estimator_keeps_are_those_of_its_map():
+    X = wk.datasets.load_digits().X[:60]
+    twice = np.concatenate([X, X[:3]])
+    model = wk.MDE(max_iter=2, random_state=0).fit(twice)
+    np.testing.assert_array_equal(model.fitted_rows().values, twice)
+    weighted = wk.MDE(max_iter=2, random_state=0).fit(X, sample_weight=np.arange(60) > 3)
+    assert weighted.fitted_rows() is None  # the others are placed, but not kept
+    assert wk.MDE(max_iter=2).fit(wk.graph.knn(X, 5)).fitted_rows() is None
+
+
+def test_columns_bring_their_names():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"species": ["a", "b"] * 20, "mass": np.arange(40.0)})
+    meta = main_of(points(), labels=frame["species"], values=frame["mass"])[0]
+    assert meta["labels"]["name"] == "species"
+    assert meta["values"][0]["name"] == "mass"
+
+
+def test_as_many_neighbours_as_the_card_shows():
+    X = points(n=80, d=5)
+    _, arrays = read(build_parts(X[:, :2], neighbors=wk.graph.knn(X, 30))["neighbors"])
+    assert arrays["neighbors"].shape == (80, 15)

@@ -17,7 +17,7 @@ from ...maps import as_map
 from ...measures.similarity import align
 from ...typing import FloatArray
 
-_SHOWN_NEIGHBORS = 15  # of a graph without neighbour lists
+_SHOWN_NEIGHBORS = 15  # of a graph
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class PageMap:
 
 def check_maps(maps: Any, frames: Any = None) -> tuple[PageMap, ...]:
     """The maps in order, all of the same rows; those of as many dimensions as an earlier one are turned onto it."""
-    named = maps if isinstance(maps, Mapping) else {_name_of(maps): maps}
+    named = named_maps(maps)
     if not named:
         raise InvalidInputError("maps must hold at least one map; got an empty dict.")
     frames_of = by_map(frames, [str(name) for name in named], "frames")
@@ -59,6 +59,12 @@ def check_maps(maps: Any, frames: Any = None) -> tuple[PageMap, ...]:
         graph = None if found.embedding is None else found.embedding.graph
         shown.append(PageMap(str(name), turned, graph, steps, iterations))
     return tuple(shown)
+
+
+def named_maps(maps: Any) -> dict[str, Any]:
+    """The maps by name; a single one is named by its file or method."""
+    named = maps if isinstance(maps, Mapping) else {_name_of(maps): maps}
+    return {str(name): source for name, source in named.items()}
 
 
 def by_map(content: Any, names: list[str], what: str, shared: bool = False) -> dict[str, Any]:
@@ -85,7 +91,7 @@ def check_neighbors(neighbors: Any, maps: tuple[PageMap, ...]) -> NDArray[np.int
         return None
     if isinstance(neighbors, Graph):
         lists = neighbors.knn_indices
-        lists = _lists_of_edges(neighbors) if lists is None else lists
+        lists = _lists_of_edges(neighbors) if lists is None else lists[:, :_SHOWN_NEIGHBORS]
     else:
         lists = np.asarray(neighbors)
     n = maps[0].n
@@ -152,10 +158,13 @@ def check_scores(scores: Any, maps: tuple[PageMap, ...]) -> list[dict[str, Any]]
                     "meaning": str(getattr(score, "meaning", "")),
                     "higher": getattr(score, "higher_is_better", None),
                     "values": [None] * len(names),
+                    "baseline": None,
                 },
             )
             value = float(score.value if hasattr(score, "value") else score)
             row["values"][names.index(map_name)] = value if np.isfinite(value) else None
+            if row["baseline"] is None:
+                row["baseline"] = getattr(score, "baseline", None)
     return list(rows.values())
 
 

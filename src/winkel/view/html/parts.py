@@ -9,15 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import __version__
-from ...checks import optional
+from ...checks import flag, optional
 from ...checks import text as check_text
 from ...errors import InvalidInputError
-from ...typing import FloatArray
+from ...measures.tearing import Seams
+from ...typing import FloatArray, Metric
 from ..layers import PALETTE
 from ..plots import column as check_column
 from .columns import add_categories, add_column, add_numbers, add_texts, as_texts, named_columns
 from .container import Part
-from .inputs import PageMap, by_map, check_images, check_lists, check_maps, check_neighbors, check_scores
+from .inputs import (
+    PageMap,
+    by_map,
+    check_images,
+    check_lists,
+    check_maps,
+    check_neighbors,
+    check_scores,
+    named_maps,
+)
+from .judged import judge
 
 _STEPS = 65535  # a coordinate is kept to 1/65535 of the map's extent
 _FRAME_STEPS = 4095  # one of a moving picture needs no more
@@ -41,26 +52,36 @@ def build_parts(
     scores: Any = None,
     frames: Any = None,
     title: str | None = None,
+    data: Any = None,
+    metric: Metric = "euclidean",
+    trust: bool | None = None,
 ) -> dict[str, bytes]:
     """The compressed parts of a page by name; "main" is there always, and names the others."""
     optional(check_text, "title", title)
     shown = check_maps(maps, frames)
+    judged = judge(named_maps(maps), shown, data, metric, optional(flag, "trust", trust))
+    if reliability is None and indicatrix is None:
+        reliability = judged.reliability or None
+    scores = judged.scores or None if scores is None else scores
     n = shown[0].n
     boxes = [_box(m.Y) for m in shown]
     order = _storage_order(_quantised(shown[0].Y, *boxes[0], _STEPS))
     names = [m.name for m in shown]
     per_map = by_map(indicatrix, names, "indicatrix")
-    trust = per_map if reliability is None else by_map(reliability, names, "reliability", shared=True)
+    reliable = per_map if reliability is None else by_map(reliability, names, "reliability", shared=True)
 
     main = Part({"version": __version__, "n": n, "title": title or "", "palette": PALETTE})
     main.add("order", order.astype(np.uint32), "planes")
-    main.meta["maps"] = [_add_map(main, index, m, boxes[index], order) for index, m in enumerate(shown)]
+    main.meta["maps"] = [
+        _add_map(main, index, m, boxes[index], order, judged.seams.get(m.name))
+        for index, m in enumerate(shown)
+    ]
     if labels is not None:
         main.meta["labels"] = add_categories(
-            main, "labels", "labels", check_column(labels, n, "labels"), order
+            main, "labels", _column_name(labels, "labels"), check_column(labels, n, "labels"), order
         )
     main.meta["values"] = _add_values(main, values, n, order)
-    main.meta["reliability"] = _add_reliability(main, trust, shown, order)
+    main.meta["reliability"] = _add_reliability(main, reliable, shown, order)
     main.meta["scores"] = check_scores(scores, shown)
 
     later: dict[str, Callable[[], Part | None]] = {
@@ -97,13 +118,36 @@ def _storage_order(cells: NDArray[np.uint16]) -> NDArray[np.intp]:
 
 
 def _add_map(
-    part: Part, index: int, shown: PageMap, box: tuple[FloatArray, float], order: NDArray[np.intp]
+    part: Part,
+    index: int,
+    shown: PageMap,
+    box: tuple[FloatArray, float],
+    order: NDArray[np.intp],
+    seams: Seams | None,
 ) -> dict[str, Any]:
     low, side = box
     part.add(f"map{index}", _quantised(shown.Y, low, side, _STEPS)[order].T, "delta")
     at, extent = _first_view(shown.Y)
     view = {"low": ((at - low) / side).tolist(), "side": extent / side}  # in units of the box
-    return {"name": shown.name, "array": f"map{index}", "low": low.tolist(), "side": side, "view": view}
+    bands = [] if seams is None else _bands(seams, low, side)
+    return {
+        "name": shown.name, "array": f"map{index}", "low": low.tolist(), "side": side, "view": view, "seams": bands,
+    }  # fmt: skip
+
+
+def _bands(seams: Seams, low: FloatArray, side: float) -> list[list[float]]:
+    """Of each band both ends, both widths, and how strongly it is drawn, from 0 to 1; in units of the box."""
+    if len(seams) == 0:
+        return []
+    ends = ((seams.ends - low) / side).reshape(len(seams), 4)
+    strength = np.sqrt(seams.links / seams.links.max())[:, None]
+    return np.round(np.concatenate([ends, seams.widths / side, strength], axis=1), 5).tolist()
+
+
+def _column_name(column: Any, usual: str) -> str:
+    """The name that a column of a data frame brings with it."""
+    name = getattr(column, "name", None)
+    return str(name) if name is not None else usual
 
 
 def _first_view(Y: FloatArray) -> tuple[FloatArray, float]:
@@ -118,7 +162,7 @@ def _first_view(Y: FloatArray) -> tuple[FloatArray, float]:
 def _add_values(part: Part, values: Any, n: int, order: NDArray[np.intp]) -> list[dict[str, Any]]:
     if values is None:
         return []
-    named = values if isinstance(values, Mapping) else {"value": values}
+    named = values if isinstance(values, Mapping) else {_column_name(values, "value"): values}
     columns = []
     for index, (name, numbers) in enumerate(named.items()):
         column = check_column(numbers, n, f"values[{name!r}]")
