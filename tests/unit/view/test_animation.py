@@ -32,7 +32,7 @@ def pictures(path):
 def test_kept_iterates_become_a_gif(tmp_path):
     X = np.random.default_rng(0).normal(size=(40, 4))
     model = wk.MDE(n_neighbors=5, random_state=0, keep_frames=5).fit(X)
-    path = wk.animate(model, tmp_path / "new" / "map.gif", labels=np.arange(40) % 3, **SMALL)
+    path = wk.animate(model, tmp_path / "map.gif", labels=np.arange(40) % 3, **SMALL)
     assert pictures(path) > 3
     assert [file.name for file in path.parent.iterdir()] == ["map.gif"]
 

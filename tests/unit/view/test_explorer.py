@@ -256,7 +256,7 @@ def test_one_row_and_equal_rows_can_be_shown(tmp_path):
 
 def test_the_page_escapes_its_title_and_keeps_no_part_file(tmp_path):
     path = wk.write_html(
-        tmp_path / "new" / "map.html", points(), title='<script>alert("1")</script>', labels=["</script>"] * N
+        tmp_path / "map.html", points(), title='<script>alert("1")</script>', labels=["</script>"] * N
     )
     text = path.read_text(encoding="utf-8")
     assert "<script>alert" not in text
