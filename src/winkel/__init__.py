@@ -48,6 +48,7 @@ _NAMES = {
     "null_test": "measures.null_test",
     "score": "measures.scores",
     "scores": "measures.registry",
+    "series": "sequence",
     "stability": "measures.stability",
     "tune": "measures.tune",
     "similarity": "measures.similarity",

@@ -42,6 +42,7 @@ from .problem import Pulls as Pulls
 from .problem import Standardized as Standardized
 from .problem import losses as losses
 from .problem import penalties as penalties
+from .sequence import series as series
 from .view import animate as animate
 from .view import explore as explore
 from .view import plot as plot

@@ -185,6 +185,13 @@ class Problem(Constrained):
         other._check_parts()
         return other
 
+    def with_pulls(self, pulls: Pulls | None) -> Problem:
+        """The problem with other soft positions, or none."""
+        other = copy.copy(self)
+        other.pulls = pulls
+        other._check_parts()
+        return other
+
     def distances(self, Y: ArrayLike) -> FloatArray:
         """The distance of each pair, shape (p,)."""
         return self._distances(self.check_embedding(Y))

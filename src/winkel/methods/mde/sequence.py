@@ -1,0 +1,115 @@
+"""Maps of data that changes: each a minimum-distortion embedding, softly tied to the places that its items have before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...data import Table
+from ...embedding import Embedding
+from ...graph import Graph
+from ...problem import Problem, Pulls, solve
+from ...run import Run
+from ...typing import FloatArray, IntArray
+from .plan import Settings, Source, make_plan
+
+Common = tuple[IntArray, IntArray]  # rows of one table, and the rows of another that are the same items
+
+
+def common_rows(these: Sequence[object], others: Sequence[object]) -> Common:
+    """Rows of the items that both have."""
+    place = {item: row for row, item in enumerate(others)}
+    rows = [(row, place[item]) for row, item in enumerate(these) if item in place]
+    found = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+def fit_sequence(
+    tables: Sequence[Table],
+    ids: Sequence[Sequence[object]],
+    settings: Settings,
+    tie: float,
+    sweeps: int,
+    run: Run,
+) -> list[Embedding]:
+    """One map for each table: first one after the other, each tied to the one before; then `sweeps` times to both beside it."""
+    sources = [Source.of(table, settings, run) for table in tables]
+    maps: list[Embedding] = []
+    for t, source in enumerate(sources):
+        if t == 0:
+            plan = make_plan(source, settings, run)
+            found = solve(plan.problem, plan.start, plan.solving, run, plan.stages)
+        else:
+            rows, before = common_rows(ids[t], ids[t - 1])
+            targets = maps[-1].Y[before]
+            start = _start(source, maps[-1].Y, rows, targets, run)
+            found = _tied(source, settings, start, rows, targets, tie, run)
+        maps.append(replace(found, graph=source.graph))
+    for _ in range(sweeps):
+        for t, source in enumerate(sources):
+            rows, targets = _beside(t, maps, ids)
+            if len(rows):
+                found = _tied(source, settings, np.array(maps[t].Y), rows, targets, tie, run)
+                maps[t] = replace(found, graph=source.graph)
+    return maps
+
+
+def _tied(
+    source: Source,
+    settings: Settings,
+    start: FloatArray,
+    rows: IntArray,
+    targets: FloatArray,
+    tie: float,
+    run: Run,
+) -> Embedding:
+    """The map from a start, with some rows drawn to their targets."""
+    plan = make_plan(source, replace(settings, init=np.asarray(start, dtype=source.precision)), run)
+    problem = plan.problem
+    if len(rows) and tie:
+        problem = problem.with_pulls(Pulls(rows, targets, tie * _attraction(problem)))
+    return solve(problem, plan.start, plan.solving, run)
+
+
+def _attraction(problem: Problem) -> float:
+    """What a row is attracted by on average: the sum of the weights of its pairs."""
+    weights = np.asarray(problem.distortion.weights, dtype=np.float64)  # type: ignore[attr-defined]
+    return 2 * float(weights[weights > 0].sum()) / problem.n_items
+
+
+def _start(source: Source, before: FloatArray, rows: IntArray, targets: FloatArray, run: Run) -> FloatArray:
+    """Old items where they were, new ones in the middle of their neighbours, those without any in the middle of the map."""
+    assert isinstance(source.graph, Graph)
+    n = source.graph.n
+    Y = np.zeros((n, before.shape[1]))
+    known = np.zeros(n, dtype=bool)
+    Y[rows], known[rows] = targets, True
+    reach = source.graph.adjacency.astype(np.float64)
+    while not known.all():
+        near = reach[:, known]
+        count = np.asarray(near.sum(axis=1)).ravel()
+        new = ~known & (count > 0)
+        if not new.any():
+            break
+        Y[new] = (near @ Y[known])[new] / count[new, None]
+        known |= new
+    noise = 1e-2 * float(before.std() or 1.0) * run.stream("new items").normal(Y.shape)
+    Y[np.setdiff1d(np.arange(n), rows)] += noise[np.setdiff1d(np.arange(n), rows)]
+    return Y
+
+
+def _beside(
+    t: int, maps: Sequence[Embedding], ids: Sequence[Sequence[object]]
+) -> tuple[IntArray, FloatArray]:
+    """Rows of map t that are in the map before or after it, and the mean of their places there."""
+    n, d = maps[t].Y.shape
+    total, count = np.zeros((n, d)), np.zeros(n)
+    for other in (t - 1, t + 1):
+        if 0 <= other < len(maps):
+            rows, there = common_rows(ids[t], ids[other])
+            total[rows] += maps[other].Y[there]
+            count[rows] += 1
+    rows = np.flatnonzero(count)
+    return rows, total[rows] / count[rows, None]
