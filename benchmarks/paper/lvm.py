@@ -2,6 +2,7 @@
 
     python benchmarks/paper/lvm.py map --rows 10000 --out out/paper
     python benchmarks/paper/lvm.py errors recall growth
+    python benchmarks/paper/lvm.py why --rows 4000 --iterations 60                    (what coarse-graining costs on words)
     python benchmarks/paper/lvm.py recall --rows 26423 --dimensions 10 --levels 0 --iterations 40
 
 Small by default; the paper's sizes are --rows 70000 --iterations 400. Times are processor seconds of one thread unless
@@ -133,6 +134,44 @@ def words_map(options: argparse.Namespace, X: Any, d: int, levels: int) -> Any:
     return model.fit(X).embedding_
 
 
+def why(options: argparse.Namespace) -> None:
+    """Why coarse-graining costs recall on words: who stands between a word and its nearest neighbour.
+
+    Where a word's nearest on the map is not its nearest in the data, the intruder is a pair of the model (same block of
+    dissimilar pairs) or one that coarse-graining left out, which nothing keeps away but landmarks.
+    """
+    from winkel.data import Table
+    from winkel.graph import neighbor_graph
+    from winkel.methods.lvm.coarsening import coarsen
+    from winkel.methods.lvm.landmarks import ByRows
+    from winkel.methods.lvm.neighborhood import find_neighborhood
+    from winkel.run import Run
+
+    X = wk.datasets.load_words("word2vec").X[: min(options.rows, 4000)].astype(np.float32)
+    nearest = knn(X, 1, method="exact").knn_indices[:, 0]
+    print(
+        "| levels | pairs modelled | recall at 1 | misses | intruders in no pair with the word | any two words in no pair |"
+    )
+    print("|---|---|---|---|---|---|")
+    run = Run.of(random_state=0, n_jobs=options.jobs)
+    near = find_neighborhood(neighbor_graph(Table(X, validated=True), 4, run), 3, run)
+    for levels in (0, 1, 2):
+        coarse = coarsen(near, levels, ByRows(Table(X, validated=True), "euclidean", run), run)
+        block = np.empty(len(X), dtype=np.int64)
+        block[coarse.base.items] = coarse.base.block
+        model = lvm(
+            options, 10, n_neighbors=4, n_steps=3, levels=levels, init=principal_start(X, 10).astype(float)
+        )
+        found = knn(model.fit(X).embedding_, 1, method="exact").knn_indices[:, 0]
+        missed = found != nearest
+        apart = block[found[missed]] != block[np.flatnonzero(missed)]
+        other = 1 - np.sum(np.bincount(block).astype(float) ** 2) / len(X) ** 2
+        print(
+            f"| {levels} | {model.n_dissimilar_} | {np.mean(~missed):.3f} | {missed.sum()} | {np.mean(apart):.1%} | {other:.1%} |",
+            flush=True,
+        )
+
+
 class Clock:
     """Processor seconds at the end of each iteration."""
 
@@ -176,7 +215,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="+", choices=["map", "errors", "recall", "growth"])
+    parser.add_argument("what", nargs="+", choices=["map", "errors", "recall", "why", "growth"])
     parser.add_argument("--rows", type=int, default=7000)
     parser.add_argument("--iterations", type=int, default=200)
     parser.add_argument("--dimensions", type=int, nargs="+", default=[2, 3, 5, 10, 20])
@@ -189,7 +228,7 @@ def main() -> None:
     options.grid += [(options.sizes[0], d, 1) for d in (5, 10, 20, 40)]
     warnings.simplefilter("ignore", DataWarning)
     for name in options.what:
-        {"map": draw_map, "errors": errors, "recall": recall, "growth": growth}[name](options)
+        {"map": draw_map, "errors": errors, "recall": recall, "why": why, "growth": growth}[name](options)
 
 
 if __name__ == "__main__":

@@ -164,11 +164,11 @@ def table_1(args: argparse.Namespace) -> None:
         Y / np.linalg.norm(Y, axis=1, keepdims=True)
         for Y in (model.embedding_, svd_map(X, args.dimensions[0]))
     ]
-    kinds = questions.extras["category"] if "category" in questions.extras else questions.extras["semantic"]
+    kinds = np.array([questions.label_names[section] for section in questions.y])
     print("| category | analogy | TSM | SVD |")
     print("|---|---|---|---|")
-    for kind in dict.fromkeys(np.asarray(kinds).tolist()):
-        for words in questions.X[np.asarray(kinds) == kind]:
+    for kind in dict.fromkeys(kinds.tolist()):
+        for words in questions.X[kinds == kind]:
             asked = [place.get(str(word).lower()) for word in words]
             if None in asked:
                 continue
