@@ -49,17 +49,22 @@ def affinities(graph: Graph, n_neighbors: int, run: Run) -> tuple[NDArray[np.int
     index, distance = graph.knn_indices, graph.knn_distances
     assert index is not None
     assert distance is not None
+    lists, gifts = np.ascontiguousarray(index), given(distance, n_neighbors, run)
+    # Of a pair that lists each other the core keeps the smaller entry: of the negatives, the larger.
+    pairs, directions, smaller = _core.symmetrize_knn(lists, gifts, run.n_jobs)
+    larger = -np.asarray(_core.symmetrize_knn(lists, -gifts, run.n_jobs)[2])
+    weights = np.where(directions == 2, smaller + larger, larger).astype(np.float64)
+    return pairs, weights / weights.mean()
+
+
+def given(distance: FloatArray, n_neighbors: int, run: Run) -> FloatArray:
+    """What each row gives to those that it lists, by their distances: one in all, each row by itself."""
     lengths = np.ascontiguousarray(distance)
     near = _core.calibrate_perplexity(lengths, max(1.0, NEAR * n_neighbors), run.n_jobs)
     wide = _core.calibrate_perplexity(lengths, WIDE * n_neighbors, run.n_jobs)
-    given = near + wide
-    given *= given.dtype.type(0.5)
-    lists = np.ascontiguousarray(index)
-    # Of a pair that lists each other the core keeps the smaller entry: of the negatives, the larger.
-    pairs, directions, smaller = _core.symmetrize_knn(lists, given, run.n_jobs)
-    larger = -np.asarray(_core.symmetrize_knn(lists, -given, run.n_jobs)[2])
-    weights = np.where(directions == 2, smaller + larger, larger).astype(np.float64)
-    return pairs, weights / weights.mean()
+    found = near + wide
+    found *= found.dtype.type(0.5)
+    return np.asarray(found)
 
 
 def shortened(graph: Graph, n_neighbors: int) -> Graph:

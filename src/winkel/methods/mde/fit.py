@@ -20,15 +20,16 @@ from ...problem import Anchored, Centered, Problem, Standardized, solve
 from ...run import Run
 from ...solvers.base import History, Status
 from ...typing import FloatArray, IntArray
+from .affinities import list_length
 from .distinct import Items, find_items
 from .focus import FOCUS_SETTINGS
 from .leanings import Leanings
-from .placement import Listing, Surroundings, landmarks, place_by_distances, place_by_neighbors
+from .placement import Affinities, Surroundings, landmarks, place_by_distances, place_by_neighbors
 from .plan import ITERATIONS, Settings, Source, focus_of, make_plan, make_problem
 from .problems import check_weights, repulsion_of_a_row
 
 _BLOCK = 4096  # new rows placed at a time, which bounds the memory
-_WIDE = 2  # times as many fitted rows as neighbours are asked whether they would list a new row
+_WIDE = 4  # times as many fitted rows as neighbours attract a new one at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +56,19 @@ class Model:
             settings = self.settings
             forces = settings.forces if settings.preserve == "neighbors" and self.repulsion > 0 else None
             self._kept["surroundings"] = Surroundings.of(
-                self.rows, self.places, str(settings.metric), _WIDE * self.n_neighbors, forces, run
+                self.rows, self.places, str(settings.metric), self.n_listed, forces, run
             )
         return self._kept["surroundings"]
 
-    def listing(self) -> Listing | None:
-        """How fitted rows list others, where those that list each other attract each other more."""
-        graph = self.result.graph
+    @property
+    def affinities(self) -> Affinities | None:
+        """How fitted rows attract new ones, where they do so by their distances; None where all alike."""
+        graph, k = self.result.graph, self.n_neighbors
         if not self.settings.forces.cauchy or graph is None or graph.knn_distances is None:
             return None
-        if "listing" not in self._kept:
-            self._kept["listing"] = Listing.of(graph, self.items)
-        return self._kept["listing"]
+        n = len(self.places)
+        listed = min(n, max(k, min(list_length(n, k), _WIDE * k)))
+        return Affinities(k, listed, float(k))
 
     @property
     def n_neighbors(self) -> int:
@@ -74,6 +76,12 @@ class Model:
         graph = self.result.graph
         lists = None if graph is None or self.settings.preserve == "distances" else graph.knn_indices
         return 1 if lists is None else int(lists.shape[1])
+
+    @property
+    def n_listed(self) -> int:
+        """Fitted rows that attract a new one."""
+        affinities = self.affinities
+        return self.n_neighbors if affinities is None else affinities.listed
 
     @property
     def items(self) -> IntArray:
@@ -132,13 +140,13 @@ def place(model: Model, rows: Table, run: Run) -> FloatArray:
         return np.repeat(Y, rows.shape[0], axis=0)
     index, distance = _neighbors(model, rows, run, wide=True)
     placed: FloatArray = Y[index[:, 0]]
-    new, listing = np.flatnonzero(distance[:, 0] > 0), model.listing()
+    new, affinities = np.flatnonzero(distance[:, 0] > 0), model.affinities
     for start in range(0, len(new), _BLOCK):
         part = new[start : start + _BLOCK]
         if settings.preserve == "neighbors":
             placed[part] = place_by_neighbors(
                 Y, index[part], distance[part], settings.forces, model.repulsion, run,
-                weights=None if listing is None else listing.weights(index[part], distance[part]), held=model.surroundings(run).held,
+                weights=None if affinities is None else affinities.weights(distance[part], run), held=model.surroundings(run).held,
             )  # fmt: skip
         else:
             placed[part] = _place_by_landmarks(model, rows.rows(part), run)
@@ -299,10 +307,8 @@ def _of_rows(graph: Graph | None, items: Items, absent: tuple[Any, Any]) -> Grap
 def _neighbors(
     model: Model, rows: Table, run: Run, *, wide: bool = False
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """The fitted rows nearest to new ones, as many as a fitted row has neighbours; with `wide` those that may list it too."""
-    k = model.n_neighbors
-    if wide and model.listing() is not None:
-        k = min(_WIDE * k, len(model.places))
+    """The fitted rows nearest to new ones, as many as a fitted row has neighbours; with `wide` all that attract them."""
+    k = model.n_listed if wide else model.n_neighbors
     return model.surroundings(run).index.nearest(rows, k, run)
 
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ... import _core
 from ...data import Table
-from ...graph import Graph
-from ...graph.graph import require_neighbor_lists
 from ...graph.index import RowIndex
 from ...problem.distortions import Distortion, FusedPart
 from ...problem.distortions.base import DEFAULT_FLOOR
@@ -20,9 +18,10 @@ from ...problem.field import CAUCHY_TOLERANCE, TABULATED, Kernel, cauchy_grid
 from ...problem.grid import GridField, HeldField
 from ...problem.tabulation import tabulated
 from ...run import Run
-from ...typing import FloatArray, IntArray
+from ...typing import FloatArray
 from ..starts import weighted_mean
-from .problems import CAUCHY_MUTUAL, Forces
+from .affinities import given
+from .problems import Forces
 
 MAX_LANDMARKS = 512
 _MAX_ITER, _TOL, _TRIES = 200, 1e-6, 30
@@ -62,34 +61,20 @@ class Surroundings:
         return cls(index, None if forces is None else _held_field(Y, forces, run))
 
 
-@dataclass(frozen=True, eq=False)
-class Listing:
-    """How the fitted rows list others: the distance of the last in each list, their length, and what a row's links weigh in all.
+@dataclass(frozen=True)
+class Affinities:
+    """How strongly its nearest fitted rows attract a new one: by their distances, as in the fit (affinities.py).
 
-    Two rows that list each other attract each other more than where one lists the other.
+    `n_neighbors` is what was asked for, `listed` how many fitted rows a new one lists, `total` what they weigh in all.
     """
 
-    reach: FloatArray
     n_neighbors: int
-    usual: float
+    listed: int
+    total: float
 
-    @classmethod
-    def of(cls, graph: Graph, items: IntArray) -> Listing:
-        """The lists of those rows of a neighbour graph that were fitted."""
-        lists, distances = require_neighbor_lists(graph, "placing new rows")
-        last, mutual = distances[:, -1], 2.0**CAUCHY_MUTUAL
-        # A link in one direction counts at both its ends.
-        links = np.where(distances[items] <= last[lists[items]], mutual, 2.0)
-        return cls(last[items], lists.shape[1], float(links.sum()) / len(items))
-
-    def weights(self, index: NDArray[np.int32], distance: FloatArray) -> FloatArray:
-        """Weights by which fitted rows attract new ones as if these had been fitted with them; 1 is the mean of the fit.
-
-        A fitted row would list a new one that is nearer than the last in its list.
-        """
-        lists, listed = np.arange(index.shape[1]) < self.n_neighbors, distance <= self.reach[index]
-        weights = np.where(lists & listed, 2.0**CAUCHY_MUTUAL, (lists | listed).astype(np.float64))
-        return np.asarray(weights * (self.n_neighbors / self.usual))
+    def weights(self, distance: FloatArray, run: Run) -> FloatArray:
+        """Weights of the listed rows (q × listed), of each row by itself."""
+        return np.asarray(self.total * given(distance, self.n_neighbors, run), dtype=np.float64)
 
 
 def _held_field(Y: FloatArray, forces: Forces, run: Run) -> HeldField | None:

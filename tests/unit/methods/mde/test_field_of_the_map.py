@@ -6,7 +6,7 @@ import pytest
 import winkel as wk
 from winkel import _core
 from winkel.methods.mde import placement
-from winkel.methods.mde.placement import Listing, _held_field, place_by_neighbors
+from winkel.methods.mde.placement import Affinities, _held_field, place_by_neighbors
 from winkel.methods.mde.problems import Forces
 from winkel.problem import Centered
 from winkel.run import Run
@@ -76,16 +76,18 @@ def test_small_maps_and_other_dimensions_hold_no_field(map_and_lists):
     assert _held_field(Y, Forces.of("auto", "log", "auto", 2, Centered()), RUN) is None
 
 
-def test_new_rows_are_weighted_as_fitted_ones():
-    # Places 0, 1, 3, 7 on a line, two neighbours each: lists 1 2, 0 2, 1 0, 2 1, which end at 3, 2, 3 and 6.
-    graph = wk.graph.knn([[0.0], [1.0], [3.0], [7.0]], 2)
-    listing = Listing.of(graph, np.arange(4))
-    np.testing.assert_allclose(listing.reach, [3, 2, 3, 6])
-    # Mutual: 0-1, 0-2, 1-2, from both ends; 3 lists 2 and 1, which do not list it: (6 × 4 + 2 × 2) / 4 a row.
-    assert listing.usual == pytest.approx(7.0)
-    # A new row at 2.5 lists 3 and 1, which would list it; 0 would list it too (2.5 < 3), and so would 7 (4.5 < 6).
-    weights = listing.weights(np.array([[2, 1, 0, 3]], dtype=np.int32), np.array([[0.5, 1.5, 2.5, 4.5]]))
-    np.testing.assert_allclose(weights, np.array([[4, 4, 1, 1]]) * 2 / 7)
+def test_new_rows_are_weighted_by_their_distances_as_fitted_ones_are():
+    distance = np.random.default_rng(0).uniform(1, 2, size=(20, 40))
+    distance.sort(axis=1)
+    weights = Affinities(n_neighbors=5, listed=40, total=5.0).weights(distance, RUN)
+    np.testing.assert_allclose(weights.sum(axis=1), 5.0)
+    assert (np.diff(weights, axis=1) <= 0).all()  # nearer ones weigh more
+    np.testing.assert_array_equal(weights[3], Affinities(5, 40, 5.0).weights(distance[3:4], Run(n_jobs=1))[0])
+    # The mean of two distributions with perplexities of 0.8 and 4 times n_neighbors, which lies between them.
+    share = weights / 5
+    perplexity = np.exp(-(share * np.log(share)).sum(axis=1))
+    assert (perplexity > 4).all()
+    assert (perplexity < 20).all()
 
 
 def test_a_loaded_model_places_rows_in_the_same_bytes(tmp_path, monkeypatch):
