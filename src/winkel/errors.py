@@ -12,6 +12,7 @@ __all__ = [
     "MissingFileError",
     "ModelFileError",
     "NotConvergedWarning",
+    "UnwritableFileError",
     "WinkelError",
 ]
 
@@ -57,6 +58,10 @@ class MissingFileError(WinkelError, FileNotFoundError):
 
 class ModelFileError(WinkelError, ValueError):
     """A model file is damaged, foreign, or written by a newer version."""
+
+
+class UnwritableFileError(WinkelError, OSError):
+    """A file could not be written: no space, no right to, or a folder that went away. What was there before is intact."""
 
 
 class NotConvergedWarning(UserWarning):

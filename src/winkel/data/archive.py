@@ -26,8 +26,9 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -35,7 +36,7 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from ..checks import existing_file, new_file
-from ..errors import InvalidParameterError, ModelFileError
+from ..errors import InvalidParameterError, ModelFileError, UnwritableFileError, WinkelError
 from ..resources import available_memory, check_memory, format_memory
 
 FORMAT = 1
@@ -119,9 +120,22 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
+    except OSError as error:
+        _remove(temporary)
+        if isinstance(error, WinkelError):
+            raise
+        raise UnwritableFileError(
+            error.errno,
+            f"{str(target)!r} could not be written ({error.strerror or error}); a file that was there is as it was",
+        ) from error
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
         raise
+
+
+def _remove(temporary: Path) -> None:
+    with suppress(OSError):
+        temporary.unlink(missing_ok=True)
 
 
 def plain_json(value: Any, where: str) -> Any:

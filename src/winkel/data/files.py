@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -106,6 +109,13 @@ def suffix_of(file: Path) -> str:
     return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
 
 
+# What NumPy and zipfile raise for broken files: fuzzing finds all of these.
+UNREADABLE = (
+    ValueError, EOFError, OSError, zipfile.BadZipFile, SyntaxError, tokenize.TokenError, zlib.error, KeyError, TypeError,
+    IndexError, AttributeError, NotImplementedError, OverflowError, RuntimeError, MemoryError, struct.error,
+)  # fmt: skip
+
+
 @contextmanager
 def opened(file: Path) -> Iterator[Any]:
     """The array of an .npy file, or the archive of an .npz file; never unpickled, and closed at the end."""
@@ -115,7 +125,7 @@ def opened(file: Path) -> Iterator[Any]:
             content = np.load(stream, allow_pickle=False)
             if isinstance(content, np.ndarray) != (suffix_of(file) == ".npy"):
                 raise ValueError("its content does not fit its suffix")
-        except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        except UNREADABLE as error:
             raise InvalidInputError(
                 f"{str(file)!r} cannot be read as a NumPy file: {error}. "
                 f"Files that hold Python objects (dtype=object) are refused: reading them could run code."
@@ -163,7 +173,11 @@ def _read_npz(file: Path, selection: Selection, key: str | None, min_rows: int) 
     with opened(file) as archive:
         if key is None and {"format", "shape", "data"} <= set(archive.files):
             _no_names(selection, file)
-            return as_table(sp.load_npz(file), name=repr(file.name), min_rows=min_rows)
+            try:
+                matrix = sp.load_npz(file)
+            except UNREADABLE as error:
+                raise InvalidInputError(f"{str(file)!r} cannot be read as a sparse matrix: {error}.") from error
+            return as_table(matrix, name=repr(file.name), min_rows=min_rows)
         _no_names(replace(selection, label=None, id=None, keep=None), file)
         key = key if key is not None else _matrix_key(archive, file)
         table = as_table(
@@ -187,7 +201,7 @@ def _member(archive: Any, key: Pick, what: str, file: Path) -> NDArray[Any]:
         with archive.zip.open(name) as stream:
             _check_npy_size(stream, archive.zip.getinfo(name).file_size)
         return np.asarray(archive[key])
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise InvalidInputError(f"The array {key!r} of {str(file)!r} cannot be read: {error}.") from error
 
 

@@ -278,7 +278,8 @@ def _local(X: FloatArray, neighbors: NDArray[np.int32]) -> NDArray[np.float64]:
     with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
         for start in range(0, n, _BLOCK):
             lists = neighbors[start : start + _BLOCK]
-            near = X[lists].astype(np.float64) - X[start : start + _BLOCK, None]
+            near = X[lists].astype(np.float64)
+            near -= near.mean(axis=1, keepdims=True)  # at the edge of the data neighbours lie to one side
             _, _, axes = np.linalg.svd(near[:, 0::2], full_matrices=False)
             others = near[:, 1::2]
             along = np.square(others @ axes[:, :rank].transpose(0, 2, 1)).sum(axis=1)
