@@ -176,7 +176,9 @@ def _read_npz(file: Path, selection: Selection, key: str | None, min_rows: int) 
             try:
                 matrix = sp.load_npz(file)
             except UNREADABLE as error:
-                raise InvalidInputError(f"{str(file)!r} cannot be read as a sparse matrix: {error}.") from error
+                raise InvalidInputError(
+                    f"{str(file)!r} cannot be read as a sparse matrix: {error}."
+                ) from error
             return as_table(matrix, name=repr(file.name), min_rows=min_rows)
         _no_names(replace(selection, label=None, id=None, keep=None), file)
         key = key if key is not None else _matrix_key(archive, file)
