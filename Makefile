@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find cpp src -type f \( -name '*.?pp' -o -name '*.py' -o -name '*.pyi' -o -name 'explorer.*' \)) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint core stubs web format sanitize bench docs dist dist-test release clean
+.PHONY: demo test lint core stubs web format sanitize bench fire docs dist dist-test release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/winkel demo
@@ -102,6 +102,12 @@ dist-test: dist
 # Everything that a release needs but the upload.
 release: test docs dist-test
 	$(BIN)/python tools/check_dist.py dist --release
+
+# Bad data, faults, fuzzing and load, for MINUTES; prints the table of docs/reliability.md.
+MINUTES ?= 10
+fire: $(VENV)/.test
+	WINKEL_FIRE=1 $(BIN)/python -m pytest tests/fire -n 2 -q
+	$(BIN)/python -m tests.fire.run --minutes $(MINUTES)
 
 clean:
 	rm -rf build $(VENV)
