@@ -11,6 +11,7 @@ n × n matrix.
 
 from .baselines import isomap_map, similarity_graph, svd_map
 from .extension import locally_linear_extension
+from .given import match_similarities
 from .relu import ReLUMap
 from .similarity import AngleHistogram, angle_histogram
 
@@ -20,6 +21,7 @@ __all__ = [
     "angle_histogram",
     "isomap_map",
     "locally_linear_extension",
+    "match_similarities",
     "similarity_graph",
     "svd_map",
 ]

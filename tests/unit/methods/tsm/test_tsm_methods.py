@@ -6,10 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import winkel as wk
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError
-from winkel.methods.tsm import isomap_map, similarity_graph, svd_map
+from winkel.measures.angles import angular_deviation, jaccard
+from winkel.methods.tsm import isomap_map, match_similarities, similarity_graph, svd_map
 from winkel.methods.tsm.extension import local_weights
 from winkel.methods.tsm.extension_system import ExtensionSystem, neighborhood_order
 from winkel.methods.tsm.factors import Factors, outputs, warn_if_not_a_gram_matrix
@@ -370,3 +372,39 @@ def test_isomap_unrolls_an_arc():
     Y = isomap_map(X, 1, tau)[:, 0]
     np.testing.assert_allclose(np.abs(Y[-1] - Y[0]), np.pi / 2, rtol=1e-3)
     assert (np.diff(Y) > 0).all() or (np.diff(Y) < 0).all()
+
+
+# ------------------------------------------------------------------------------------------ similarities of one's own
+
+
+@pytest.mark.filterwarnings("ignore::winkel.errors.DataWarning")
+def test_a_given_matrix_is_matched():
+    X = wk.datasets.load_digits().X[:200]
+    norms = np.linalg.norm(X, axis=1)
+    S = np.maximum(0, X @ X.T - 0.85 * np.outer(norms, norms))
+    made = match_similarities(sp.csr_matrix(S), 12, threshold=0.85, max_iter=80, n_jobs=1)
+    np.testing.assert_allclose(np.linalg.norm(made.Y, axis=1), norms, rtol=1e-9)
+    linear = svd_map(X, 12)
+    assert (
+        angular_deviation(X, made.Y, threshold=0.85).value
+        < 0.5 * angular_deviation(X, linear, threshold=0.85).value
+    )
+    assert jaccard(X, made.Y, threshold=0.85).value > jaccard(X, linear, threshold=0.85).value
+    again = match_similarities(S, 12, threshold=0.85, max_iter=80, n_jobs=2)
+    assert again.Y.tobytes() == made.Y.tobytes()
+    assert match_similarities(np.eye(5), 3, threshold=0.5, max_iter=5).Y.shape == (5, 3)
+
+
+@pytest.mark.parametrize(
+    ("S", "message"),
+    [
+        (np.ones((2, 3)), "square"),
+        (-np.eye(3), "not negative"),
+        (np.ones((3, 3)) - np.eye(3), "no diagonal entry"),
+        (np.array([[1.0, 0.5], [0.1, 1.0]]), "symmetric"),
+        (np.diag([1.0, np.nan]), "finite"),
+    ],
+)
+def test_misused_similarities(S, message):
+    with pytest.raises(InvalidInputError, match=message):
+        match_similarities(S, 2, threshold=0.5)
