@@ -43,6 +43,7 @@ _NAMES = {
     "preserve_distances": "methods.mde",
     "preserve_neighbors": "methods.mde",
     "compare": "measures.compare",
+    "explain": "measures.explain",
     "indicatrix": "measures.indicatrix",
     "measure": "measures.faithfulness",
     "null_test": "measures.null_test",

@@ -16,6 +16,7 @@ from .estimators.tsne import TSNE as TSNE
 from .estimators.umap import UMAP as UMAP
 from .graph import Graph as Graph
 from .measures.compare import compare as compare
+from .measures.explain import explain as explain
 from .measures.faithfulness import measure as measure
 from .measures.indicatrix import indicatrix as indicatrix
 from .measures.null_test import null_test as null_test

@@ -7,6 +7,7 @@ the cache. Data have their own licences, and winkel redistributes none of it.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,6 +92,20 @@ class Dataset:
     feature_names: tuple[str, ...] | None = None
     label_names: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     extras: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def _repr_html_(self) -> str:
+        """A small table for a notebook."""
+        n, m = self.X.shape
+        classes = "" if self.y is None else f"{len(np.unique(self.y))} different labels"
+        rows = {
+            "name": self.name,
+            "data": f"{n} × {m}, {self.X.dtype}",
+            "labels": classes,
+            "beside them": ", ".join(self.extras),
+        }
+        lines = (f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows.items() if v)
+        head = html.escape(self.description)
+        return f"<table><caption>{head}</caption><tbody>{''.join(lines)}</tbody></table>"
 
 
 def _names(names: Any) -> Mapping[int, str]:

@@ -23,7 +23,7 @@ from ..graph.knn import nearest_rows, neighbor_graph
 from ..graph.metrics import pair_distances
 from ..run import Run
 from ..typing import FloatArray, Metric, RandomState
-from .faithfulness import require_pandas
+from .faithfulness import html_table, require_pandas
 from .sources import DenseRows, has_rows, map_neighbors, map_table, row_source
 
 Lists = NDArray[np.int32]
@@ -133,6 +133,20 @@ class Indicatrix:
         )
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        share = (0.1, 0.5, 0.9)
+        columns = {
+            "reliability": self.reliability,
+            "false neighbours": self.false_neighbors.counts,
+            "missing neighbours": self.missing_neighbors.counts,
+            "rank error (doublings)": self.rank_error,
+            "area": self.stretch.area,
+            "anisotropy": self.stretch.anisotropy,
+        }
+        rows: list[tuple[str, ...]] = [("of each point", "a tenth is below", "middle", "a tenth is above")]
+        rows += [(name, *(f"{q:.3g}" for q in np.quantile(v, share))) for name, v in columns.items()]
+        return html_table(f"{len(self)} points, {self.n_neighbors} neighbours", rows)
 
     def to_frame(self) -> Any:
         """One row per point, as a pandas DataFrame."""

@@ -1,0 +1,187 @@
+"""`explain`: the columns by which some rows differ most from all others, with a correction for how many were looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from ..data import as_table
+from ..errors import InvalidInputError
+from .faithfulness import html_table, require_pandas, table_lines
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Columns in the order of how much they set some rows apart: what `winkel.explain` returns. It prints as a table.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the columns, the one that differs most first.
+    effect : ndarray
+        Mean of the rows less that of all others, in standard deviations of the whole column.
+    inside, outside : ndarray
+        The two means.
+    p_value : ndarray
+        How often chance alone would make a difference as large (Welch's test), corrected for the number of columns looked at
+        (Holm 1979). It holds for rows that were chosen without looking at these columns; a region of a map that was made from
+        them was not, so that there it only tells what is small.
+    n_rows, n_others : int
+        How many rows were compared with how many others.
+    """
+
+    columns: tuple[str, ...]
+    effect: NDArray[np.float64]
+    inside: NDArray[np.float64]
+    outside: NDArray[np.float64]
+    p_value: NDArray[np.float64]
+    n_rows: int
+    n_others: int
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __str__(self) -> str:
+        return "\n".join([self._head, *table_lines(self._table())])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(self._head, self._table())
+
+    @property
+    def _head(self) -> str:
+        shown = min(_SHOWN, len(self))
+        return f"{self.n_rows} rows beside {self.n_others} others: the {shown} of {len(self)} columns that differ most"
+
+    def _table(self) -> list[tuple[str, ...]]:
+        table: list[tuple[str, ...]] = [("column", "effect", "mean here", "mean elsewhere", "p (corrected)")]
+        for c in range(min(_SHOWN, len(self))):
+            numbers = (self.inside[c], self.outside[c], self.p_value[c])
+            table.append(
+                (self.columns[c], f"{self.effect[c]:+.2f}", *(f"{number:.3g}" for number in numbers))
+            )
+        return table
+
+    def to_frame(self) -> Any:
+        """All columns as a pandas DataFrame."""
+        return require_pandas().DataFrame(
+            {
+                "column": self.columns,
+                "effect": self.effect,
+                "inside": self.inside,
+                "outside": self.outside,
+                "p_value": self.p_value,
+            }
+        )
+
+
+def explain(X: Any, rows: ArrayLike, *, names: Sequence[str] | None = None) -> Explanation:
+    """The columns of the data by which some rows differ most from all others.
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or AnnData
+        The data.
+    rows : array of row numbers, or of one bool per row
+        The rows to explain, such as a selection of `winkel.explore`, a class, or a piece of a map.
+    names : list of str or None, default=None
+        Names of the columns; None takes those that the data brings, or numbers them.
+
+    Returns
+    -------
+    Explanation
+        Effect sizes, means and corrected p-values of all columns, the largest effect first; it prints as a table.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> found = wk.explain(digits.X, digits.y == 0)
+    >>> found.columns[0], bool(found.effect[0] < 0)  # the middle of a zero is empty
+    ('36', True)
+    """
+    table = as_table(X)
+    values, (n, m) = table.values, table.shape
+    chosen = _mask(rows, n)
+    titles = [str(name) for name in (names if names is not None else table.columns or range(m))]
+    if len(titles) != m:
+        raise InvalidInputError(f"names must hold one name for each of the {m} columns; got {len(titles)}.")
+    inside, spread_inside = _moments(values, chosen)
+    outside, spread_outside = _moments(values, ~chosen)
+    count = np.array([chosen.sum(), n - chosen.sum()], dtype=np.float64)
+    gap = inside - outside
+    within = (count[0] * spread_inside + count[1] * spread_outside) / n
+    whole = np.sqrt(within + np.prod(count) / n**2 * gap**2)
+    effect = np.divide(gap, whole, out=np.zeros(m), where=whole > 0)
+    order = np.argsort(-np.abs(effect), kind="stable")
+    p_value = _holm(_welch(gap, spread_inside, spread_outside, count))
+    return Explanation(
+        tuple(titles[c] for c in order), effect[order], inside[order], outside[order], p_value[order],
+        int(count[0]), int(count[1]),
+    )  # fmt: skip
+
+
+def _mask(rows: ArrayLike, n: int) -> NDArray[np.bool_]:
+    """Rows as one bool each; some, and not all."""
+    given = np.asarray(rows)
+    if given.dtype == bool and given.shape == (n,):
+        mask = given
+    elif (
+        given.ndim == 1
+        and given.dtype.kind in "iu"
+        and (given.size == 0 or (given.min() >= 0 and given.max() < n))
+    ):
+        mask = np.zeros(n, dtype=bool)
+        mask[given] = True
+    else:
+        raise InvalidInputError(
+            f"rows must be row numbers from 0 to {n - 1}, or one bool for each of the {n} rows; got shape {given.shape}, "
+            f"dtype {given.dtype}."
+        )
+    if mask.sum() in (0, n):
+        raise InvalidInputError(f"rows must name some of the {n} rows, and not all; got {int(mask.sum())}.")
+    return mask
+
+
+def _moments(X: Any, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and variance of each column over the chosen rows."""
+    part = X[np.flatnonzero(chosen)]
+    if sp.issparse(part):
+        mean = np.asarray(part.mean(axis=0), dtype=np.float64).ravel()
+        square = np.asarray(part.multiply(part).mean(axis=0), dtype=np.float64).ravel()
+        return mean, np.maximum(square - mean * mean, 0)
+    return part.mean(axis=0, dtype=np.float64), part.var(axis=0, dtype=np.float64)
+
+
+def _welch(
+    gap: NDArray[np.float64],
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    count: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Two-sided p-values of a difference of means, for variances that need not be alike."""
+    from scipy.special import stdtr
+
+    less = np.maximum(count - 1, 1)
+    a, b = first / less[0], second / less[1]  # variances of the two means
+    error = a + b
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = error**2 / (a**2 / less[0] + b**2 / less[1])
+        p = 2 * stdtr(np.maximum(freedom, 1), -np.abs(gap) / np.sqrt(error))
+    return np.where(error > 0, p, np.where(gap == 0, 1.0, 0.0))
+
+
+def _holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P-values corrected for their number: the chance of any false alarm among all columns is then as stated."""
+    order = np.argsort(p, kind="stable")
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return corrected
