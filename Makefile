@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find cpp src -type f \( -name '*.?pp' -o -name '*.py' -o -name '*.pyi' -o -name 'explorer.*' \)) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint core stubs web format sanitize bench fire docs dist dist-test release clean
+.PHONY: demo test lint core stubs web format sanitize compilers bench fire docs dist dist-test release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/winkel demo
@@ -35,7 +35,23 @@ sanitize: $(VENV)/.test
 	$(BIN)/cmake --build $(SANITIZE)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(CURDIR)/$(SANITIZE)/package \
-	  $(BIN)/python -m pytest $(REACH) -m "not slow" -k "not threads and not memory and not pictures and not scikit_learn" -n 2 -q -p no:cacheprovider --hypothesis-profile=sanitized
+	  $(BIN)/python -m pytest $(REACH) -m "not slow" -k "not threads and not memory and not pictures and not scikit_learn and not hostile" -n 2 -q -p no:cacheprovider --hypothesis-profile=sanitized
+
+# The core by several compilers, warnings as errors, and the tests that reach it the most. Not part of CI: 10 minutes each.
+COMPILERS ?= g++-11 g++-12 clang++-14
+compilers: $(VENV)/.test $(addprefix compiler-,$(COMPILERS))
+
+compiler-%:
+	rm -rf build/$*/package
+	mkdir -p build/$*/package
+	cp -r src/winkel build/$*/package/winkel
+	rm -f build/$*/package/winkel/_core*.so
+	$(DEV)/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(DEV))/ninja -DCMAKE_CXX_COMPILER=$* -DWINKEL_WERROR=ON \
+	  -DPython_EXECUTABLE=$(abspath $(DEV))/python -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=$(CURDIR)/build/$*/package/winkel > build/$*.log \
+	  || (cat build/$*.log; exit 1)
+	$(DEV)/cmake --build build/$*
+	CXX=$* PYTHONPATH=$(CURDIR)/build/$*/package $(DEV)/python -m pytest tests/core tests/property/test_bindings.py tests/unit/graph -q \
+	  -p no:cacheprovider
 
 $(VENV)/.venv:
 	$(PYTHON) -m venv $(VENV)

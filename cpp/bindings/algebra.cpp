@@ -18,11 +18,10 @@ algebra::View<T> view(const Mat<const T>& a, bool transposed) {
 }
 
 template <class T>
-Out2<double> product(Mat<const T> a, Mat<const T> b, bool turn_a, bool turn_b, int threads) {
-  require_threads(threads);
+Out2<double> product(Mat<const T> a, Mat<const T> b, bool turn_a, bool turn_b, Threads threads) {
   const size_t n = a.shape(turn_a ? 1 : 0), depth = a.shape(turn_a ? 0 : 1), m = b.shape(turn_b ? 0 : 1);
   require(b.shape(turn_b ? 1 : 0) == depth, "the columns of the first matrix must be the rows of the second");
-  auto [array, out] = new_array<Out2<double>, double>({n, m});
+  auto [array, out] = new_array<Out2<double>, double>({n, m}, true);
   const bool symmetric = a.data() == b.data() && turn_a != turn_b && n == m;
   const Unlocked unlocked;
   matrix_product(view(a, turn_a), view(b, turn_b), static_cast<int64_t>(n), static_cast<int64_t>(depth),
@@ -36,8 +35,8 @@ void require_square(const Mat<const double>& a) {
 
 std::pair<Out1<double>, Out2<double>> symmetric_eigen(Mat<const double> a) {
   require_square(a);
-  auto [values, value] = new_array<Out1<double>, double>({a.shape(0)});
-  auto [vectors, vector] = new_array<Out2<double>, double>({a.shape(0), a.shape(0)});
+  auto [values, value] = new_array<Out1<double>, double>({a.shape(0)}, true);
+  auto [vectors, vector] = new_array<Out2<double>, double>({a.shape(0), a.shape(0)}, true);
   bool done = false;
   {
     const Unlocked unlocked;
@@ -50,8 +49,8 @@ std::pair<Out1<double>, Out2<double>> symmetric_eigen(Mat<const double> a) {
 std::pair<Out2<double>, Out2<double>> orthonormal_columns(Mat<const double> columns) {
   const size_t p = columns.shape(0), n = columns.shape(1);
   require(p <= n, "there must be at least as many rows as columns");
-  auto [basis, q] = new_array<Out2<double>, double>({p, n});
-  auto [triangle, r] = new_array<Out2<double>, double>({p, p});
+  auto [basis, q] = new_array<Out2<double>, double>({p, n}, true);
+  auto [triangle, r] = new_array<Out2<double>, double>({p, p}, true);
   const Unlocked unlocked;
   std::copy_n(columns.data(), p * n, q);
   householder_qr(q, static_cast<int64_t>(n), static_cast<int64_t>(p), r);
@@ -60,8 +59,8 @@ std::pair<Out2<double>, Out2<double>> orthonormal_columns(Mat<const double> colu
 
 std::pair<Out2<double>, Out2<double>> hestenes(Mat<const double> columns) {
   const size_t p = columns.shape(0), n = columns.shape(1);
-  auto [rows, x] = new_array<Out2<double>, double>({p, n});
-  auto [turns, t] = new_array<Out2<double>, double>({p, p});
+  auto [rows, x] = new_array<Out2<double>, double>({p, n}, true);
+  auto [turns, t] = new_array<Out2<double>, double>({p, p}, true);
   const Unlocked unlocked;
   std::copy_n(columns.data(), p * n, x);
   for (size_t i = 0; i < p; ++i) t[i * p + i] = 1.0;
@@ -72,7 +71,7 @@ std::pair<Out2<double>, Out2<double>> hestenes(Mat<const double> columns) {
 std::pair<Out2<double>, bool> solve_positive(Mat<const double> a, Mat<const double> b) {
   require_square(a);
   require(b.shape(0) == a.shape(0), "the right side must have as many rows as the matrix");
-  auto [solved, x] = new_array<Out2<double>, double>({b.shape(0), b.shape(1)});
+  auto [solved, x] = new_array<Out2<double>, double>({b.shape(0), b.shape(1)}, true);
   const Unlocked unlocked;
   std::vector<double> factor(a.data(), a.data() + a.size());
   if (!cholesky(factor.data(), rows_in(a))) return {solved, false};
@@ -86,22 +85,20 @@ using Stack = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using OutStack = nb::ndarray<nb::numpy, double, nb::ndim<3>, nb::c_contig>;
 
 template <class T>
-OutStack products_of_each(Stack<const T> a, Stack<const T> b, int threads) {
-  require_threads(threads);
+OutStack products_of_each(Stack<const T> a, Stack<const T> b, Threads threads) {
   require(a.shape(0) == b.shape(0) && a.shape(2) == b.shape(2),
           "there must be as many matrices of as many columns");
-  auto [array, out] = new_array<OutStack, double>({a.shape(0), a.shape(1), b.shape(1)});
+  auto [array, out] = new_array<OutStack, double>({a.shape(0), a.shape(1), b.shape(1)}, true);
   const Unlocked unlocked;
   each_product(a.data(), b.data(), rows_in(a), static_cast<int64_t>(a.shape(1)),
                static_cast<int64_t>(b.shape(1)), static_cast<int64_t>(a.shape(2)), threads, out);
   return array;
 }
 
-Out2<double> solutions_of_each(Stack<const double> a, Mat<const double> b, int threads) {
-  require_threads(threads);
+Out2<double> solutions_of_each(Stack<const double> a, Mat<const double> b, Threads threads) {
   require(a.shape(1) == a.shape(2) && a.shape(0) == b.shape(0) && a.shape(1) == b.shape(1),
           "there must be a square matrix of the size of its right side for each");
-  auto [array, out] = new_array<Out2<double>, double>({b.shape(0), b.shape(1)});
+  auto [array, out] = new_array<Out2<double>, double>({b.shape(0), b.shape(1)}, true);
   const Unlocked unlocked;
   each_solution(a.data(), b.data(), rows_in(b), columns_in(b), threads, out);
   return array;
@@ -130,7 +127,7 @@ void bind_each(nb::module_& m, const char* name, const char* doc) {
   m.def(
       name,
       [](Vec<const double> x) {
-        auto [array, out] = new_array<Out1<double>, double>({x.shape(0)});
+        auto [array, out] = new_array<Out1<double>, double>({x.shape(0)}, true);
         const Unlocked unlocked;
         kernel<each<F>>()(x.data(), rows_in(x), out);
         return array;

@@ -9,9 +9,14 @@
 #include <nanobind/stl/tuple.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <initializer_list>
+#include <limits>
 #include <memory>
+#include <new>
+#include <stdexcept>
 
+#include "core/access.hpp"
 #include "core/parallel.hpp"
 
 namespace nb = nanobind;
@@ -27,6 +32,20 @@ using Out1 = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
 template <class T>
 using Out2 = nb::ndarray<nb::numpy, T, nb::ndim<2>, nb::c_contig>;
 
+// How many threads a call may use: every kernel gets at least one, and no more than the pool has.
+class Threads {
+ public:
+  explicit Threads(int64_t asked = 1) : asked_(asked) {}
+
+  operator int() const {
+    if (asked_ < 1) throw std::invalid_argument("threads must be at least 1");
+    return static_cast<int>(std::min<int64_t>(asked_, pool::kMostHelpers + 1));
+  }
+
+ private:
+  int64_t asked_;
+};
+
 // The GIL is given up while a kernel works; parallel loops then look for signals (module.cpp), which Python
 // has done until now.
 struct Unlocked {
@@ -34,13 +53,19 @@ struct Unlocked {
   nb::gil_scoped_release release;
 };
 
-// A new NumPy array that owns its memory, together with a pointer to fill it.
+// A new NumPy array that owns its memory, together with a pointer to fill it: all of it by the kernel, unless
+// it is to begin with zeros, which the system then gives as they are touched.
 template <class Array, class T>
-std::pair<Array, T*> new_array(std::initializer_list<size_t> shape) {
+std::pair<Array, T*> new_array(std::initializer_list<size_t> shape, bool zeros = false) {
   size_t size = 1;
-  for (size_t s : shape) size *= s;
-  T* data = new T[size > 0 ? size : 1]();
-  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  for (size_t s : shape) {
+    if (s > 0 && size > std::numeric_limits<size_t>::max() / sizeof(T) / s) throw std::bad_alloc();
+    size *= s;
+  }
+  const size_t count = size > 0 ? size : 1;
+  T* data = static_cast<T*>(zeros ? std::calloc(count, sizeof(T)) : std::malloc(count * sizeof(T)));
+  if (data == nullptr) throw std::bad_alloc();
+  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
   return {Array(data, shape.size(), shape.begin(), owner), data};
 }
 
@@ -68,3 +93,15 @@ void bind_tabulated(nb::module_& m);
 void bind_volume_grid(nb::module_& m);
 
 }  // namespace winkel
+
+template <>
+struct nanobind::detail::type_caster<winkel::Threads> {
+  NB_TYPE_CASTER(winkel::Threads, const_name("int"))
+
+  bool from_python(handle source, uint8_t flags, cleanup_list* cleanup) noexcept {
+    make_caster<int64_t> number;
+    if (!number.from_python(source, flags, cleanup)) return false;
+    value = winkel::Threads(number.value);
+    return true;
+  }
+};

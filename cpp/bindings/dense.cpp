@@ -25,7 +25,7 @@ template <class T>
 void bind_dense_of(nb::module_& m) {
   m.def(
       "column_sums",
-      [](Mat<const T> a, int threads) {
+      [](Mat<const T> a, Threads threads) {
         auto [array, out] = new_array<Out1<double>, double>({a.shape(1)});
         const Unlocked unlocked;
         column_sums(a.data(), static_cast<int64_t>(a.shape(0)), static_cast<int64_t>(a.shape(1)), threads,
@@ -36,7 +36,7 @@ void bind_dense_of(nb::module_& m) {
   m.def(
       "column_range",
       [](Mat<const T> a) {
-        if (a.shape(0) < 1) throw std::invalid_argument("a must have a row");
+        if (a.shape(0) < 1 || a.shape(1) < 1) throw std::invalid_argument("a must have a row and a column");
         auto [lows, low] = new_array<Out1<T>, T>({a.shape(1)});
         auto [highs, high] = new_array<Out1<T>, T>({a.shape(1)});
         const Unlocked unlocked;
@@ -46,7 +46,7 @@ void bind_dense_of(nb::module_& m) {
       nb::arg("a"), "Smallest and largest entry of each column; NaN where an entry is not finite.");
   m.def(
       "gram",
-      [](Mat<const T> a, Mat<const T> b, int threads) {
+      [](Mat<const T> a, Mat<const T> b, Threads threads) {
         if (a.shape(0) != b.shape(0)) throw std::invalid_argument("a and b must have as many rows");
         auto [array, out] = new_array<Out2<double>, double>({a.shape(1), b.shape(1)});
         const Unlocked unlocked;
@@ -57,7 +57,7 @@ void bind_dense_of(nb::module_& m) {
       nb::arg("a"), nb::arg("b"), nb::arg("threads") = 1, "The product of a transposed and b, in double.");
   m.def(
       "multiply",
-      [](Mat<const T> a, Vec<const double> shift, Mat<const double> w, int threads) {
+      [](Mat<const T> a, Vec<const double> shift, Mat<const double> w, Threads threads) {
         const size_t p = a.shape(1);
         if (shift.shape(0) != p || w.shape(0) != p || w.shape(1) != p) {
           throw std::invalid_argument("shift and w must fit the columns of a");
@@ -72,7 +72,7 @@ void bind_dense_of(nb::module_& m) {
       "The product of a - shift and w.");
   m.def(
       "subtract_product",
-      [](Mat<const T> base, Vec<const double> row, Mat<const T> a, Mat<const double> w, int threads) {
+      [](Mat<const T> base, Vec<const double> row, Mat<const T> a, Mat<const double> w, Threads threads) {
         const size_t p = a.shape(1);
         if (base.shape(0) != a.shape(0) || base.shape(1) != p || row.shape(0) != p || w.shape(0) != p ||
             w.shape(1) != p) {
@@ -89,8 +89,9 @@ void bind_dense_of(nb::module_& m) {
       "base less a row and the product of a and w.");
   m.def(
       "subtract_row",
-      [](Mat<const T> a, Vec<const double> row, int threads) {
-        if (row.shape(0) != a.shape(1)) throw std::invalid_argument("row must fit the columns of a");
+      [](Mat<const T> a, Vec<const double> row, Threads threads) {
+        if (row.shape(0) != a.shape(1) || a.shape(1) < 1)
+          throw std::invalid_argument("row must fit the columns of a, of which there must be one");
         auto [array, out] = new_array<Out2<T>, T>({a.shape(0), a.shape(1)});
         const Unlocked unlocked;
         subtract_row(a.data(), row.data(), static_cast<int64_t>(a.shape(0)), static_cast<int64_t>(a.shape(1)),
@@ -100,7 +101,7 @@ void bind_dense_of(nb::module_& m) {
       nb::arg("a"), nb::arg("row"), nb::arg("threads") = 1, "a less a row.");
   m.def(
       "dots",
-      [](const std::vector<Mat<const T>>& left, const std::vector<Mat<const T>>& right, int threads) {
+      [](const std::vector<Mat<const T>>& left, const std::vector<Mat<const T>>& right, Threads threads) {
         if (left.empty() || right.empty())
           throw std::invalid_argument("dots needs at least one array on each side");
         const int64_t entries = static_cast<int64_t>(left[0].size());
@@ -114,7 +115,7 @@ void bind_dense_of(nb::module_& m) {
       "Inner products of every array of left with every of right.");
   m.def(
       "combine",
-      [](Vec<const double> coefficients, const std::vector<Mat<const T>>& arrays, int threads) {
+      [](Vec<const double> coefficients, const std::vector<Mat<const T>>& arrays, Threads threads) {
         if (arrays.empty() || coefficients.shape(0) != arrays.size()) {
           throw std::invalid_argument("combine needs as many coefficients as arrays, and at least one");
         }

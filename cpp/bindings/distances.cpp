@@ -2,6 +2,7 @@
 #include "checks.hpp"
 #include "core/refine.hpp"
 #include "core/select.hpp"
+#include "core/sparse_distance.hpp"
 
 namespace winkel {
 
@@ -13,10 +14,10 @@ using Neighbors = std::pair<Out2<int32_t>, Out2<T>>;
 // Fills n × k neighbour arrays: fill(i, selection) adds the candidates of row i, whose own number is
 // origins[i] (or i itself where there is no such array, or -1 where rows are not among the points).
 template <class T, class Origin, class Fill>
-Neighbors<T> select_rows(int64_t n_rows, int64_t n_points, int64_t k, int threads, const Origin& origin,
+Neighbors<T> select_rows(int64_t n_rows, int64_t n_points, int64_t k, Threads threads, const Origin& origin,
                          const Fill& fill) {
+  const int team = threads;
   require(k >= 1 && k <= std::max<int64_t>(n_points, 1), "k must lie between 1 and the number of points");
-  require(threads >= 1, "threads must be at least 1");
   require_index_range(n_points);
   auto [index, idx_] =
       new_array<Out2<int32_t>, int32_t>({static_cast<size_t>(n_rows), static_cast<size_t>(k)});
@@ -24,7 +25,7 @@ Neighbors<T> select_rows(int64_t n_rows, int64_t n_points, int64_t k, int thread
   int32_t* idx = idx_;
   T* dist = dist_;
   const Unlocked unlocked;
-  parallel_blocks(n_rows, 16, threads, [&](int64_t lo, int64_t hi) {
+  parallel_blocks(n_rows, 16, team, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) {
       Selection selection(origin(i), n_points, k);
       fill(i, selection);
@@ -53,7 +54,7 @@ int64_t origin_of(const Vec<const int64_t>& origins, int64_t i, int64_t n) {
 
 template <class T>
 Neighbors<T> refine(Mat<const T> q, Mat<const T> x, Vec<const int64_t> origins, Mat<const int32_t> candidates,
-                    int kind, int64_t k, int threads) {
+                    int kind, int64_t k, Threads threads) {
   const int64_t width = static_cast<int64_t>(candidates.shape(1)),
                 n_features = static_cast<int64_t>(x.shape(1));
   const DistanceKind measure = kind_of(kind);
@@ -73,7 +74,7 @@ Neighbors<T> refine(Mat<const T> q, Mat<const T> x, Vec<const int64_t> origins, 
 
 template <class T>
 Neighbors<T> direct(Mat<const T> q, Mat<const T> x, Vec<const int64_t> origins, int kind, int64_t k,
-                    int threads) {
+                    Threads threads) {
   const int64_t n = rows_in(x), n_features = static_cast<int64_t>(x.shape(1));
   const DistanceKind measure = kind_of(kind);
   require(q.shape(1) == x.shape(1) && origins.shape(0) == q.shape(0), "shapes do not fit");
@@ -90,7 +91,7 @@ Neighbors<T> direct(Mat<const T> q, Mat<const T> x, Vec<const int64_t> origins, 
 }
 
 template <class T>
-Neighbors<T> nearest_columns(Mat<const T> distances, Vec<const int64_t> origins, int64_t k, int threads) {
+Neighbors<T> nearest_columns(Mat<const T> distances, Vec<const int64_t> origins, int64_t k, Threads threads) {
   const int64_t n = static_cast<int64_t>(distances.shape(1));
   require(origins.shape(0) == distances.shape(0), "shapes do not fit");
   const auto origin = [&](int64_t i) { return origin_of(origins, i, n); };
@@ -103,7 +104,7 @@ Neighbors<T> nearest_columns(Mat<const T> distances, Vec<const int64_t> origins,
 template <class T>
 Neighbors<T> refine_sparse(Vec<const int64_t> indptr, Vec<const int32_t> indices, Vec<const T> values,
                            int64_t n_features, Mat<const int32_t> candidates, int kind, int64_t k,
-                           int threads) {
+                           Threads threads) {
   const SparseRows<T> x = sparse_rows<T>(indptr, indices, values, n_features);
   const DistanceKind measure = sparse_kind_of(kind);
   const int64_t width = static_cast<int64_t>(candidates.shape(1));
@@ -119,7 +120,8 @@ Neighbors<T> refine_sparse(Vec<const int64_t> indptr, Vec<const int32_t> indices
 
 template <class T>
 Neighbors<T> direct_sparse(Vec<const int64_t> indptr, Vec<const int32_t> indices, Vec<const T> values,
-                           int64_t n_features, Vec<const int64_t> which, int kind, int64_t k, int threads) {
+                           int64_t n_features, Vec<const int64_t> which, int kind, int64_t k,
+                           Threads threads) {
   const SparseRows<T> x = sparse_rows<T>(indptr, indices, values, n_features);
   const DistanceKind measure = sparse_kind_of(kind);
   for (int64_t i = 0; i < rows_in(which); ++i)

@@ -31,7 +31,7 @@ radial::Loop<T> checked_loop(const std::string& kernel, double exponent, Mat<con
 
 template <class T>
 Sums<T> exact(const std::string& kernel, double exponent, double floor, Mat<const T> Y, Vec<const T> charges,
-              std::optional<Vec<const int64_t>> rows, int threads, const RadialTable* table) {
+              std::optional<Vec<const int64_t>> rows, Threads threads, const RadialTable* table) {
   const radial::Loop<T> loop = checked_loop<T>(kernel, exponent, Y, charges, table);
   const size_t n = Y.shape(0), m = Y.shape(1), count = rows ? rows->shape(0) : n;
   for (size_t r = 0; rows && r < count; ++r) {
@@ -52,13 +52,14 @@ Sums<T> exact(const std::string& kernel, double exponent, double floor, Mat<cons
 
 template <class T, int M>
 void run_tree(const T* Y, const T* charges, int64_t n, const FieldRules& rules,
-              const DistortionParams& params, radial::Loop<T> loop, int threads, T* potentials, T* forces) {
+              const DistortionParams& params, radial::Loop<T> loop, Threads threads, T* potentials,
+              T* forces) {
   FieldTree<T, M>(Y, charges, n, rules, params, loop, threads).evaluate(potentials, forces);
 }
 
 template <class T>
 Sums<T> tree(const std::string& kernel, double exponent, double floor, Mat<const T> Y, Vec<const T> charges,
-             const FieldRules& rules, int threads, const RadialTable* table) {
+             const FieldRules& rules, Threads threads, const RadialTable* table) {
   const radial::Loop<T> loop = checked_loop<T>(kernel, exponent, Y, charges, table);
   const size_t n = Y.shape(0), m = Y.shape(1);
   if (m != 2 && m != 3) throw std::invalid_argument("Y must have two or three columns");

@@ -58,7 +58,7 @@ std::pair<Out1<T>, Out1<T>> curve_values(const NamedCurve& curve, Vec<const T> s
 template <class T>
 std::pair<double, Out2<T>> listed(const NamedCurve& curve, Mat<const T> Y, Vec<const int64_t> indptr,
                                   Vec<const int32_t> indices, Vec<const T> weights, bool with_value,
-                                  int threads) {
+                                  Threads threads) {
   check_points<T>(Y);
   const size_t n = Y.shape(0), m = Y.shape(1);
   require_compressed(indptr, indices, static_cast<int64_t>(n), static_cast<int64_t>(n));
@@ -77,7 +77,7 @@ std::pair<double, Out2<T>> listed(const NamedCurve& curve, Mat<const T> Y, Vec<c
 
 template <class T>
 Sums<T> all(const NamedCurve& curve, Mat<const T> Y, Vec<const T> charges,
-            std::optional<Vec<const int64_t>> rows, int threads) {
+            std::optional<Vec<const int64_t>> rows, Threads threads) {
   check_points<T>(Y);
   const size_t n = Y.shape(0), m = Y.shape(1), count = rows ? rows->shape(0) : n;
   if (charges.shape(0) != n) throw std::invalid_argument("charges must have one entry a point");
@@ -95,11 +95,12 @@ Sums<T> all(const NamedCurve& curve, Mat<const T> Y, Vec<const T> charges,
 
 template <class T>
 Sums<T> sampled(const NamedCurve& curve, Mat<const T> Y, Vec<const T> charges, int64_t draws, uint64_t seed,
-                uint64_t round, int threads) {
+                uint64_t round, Threads threads) {
   check_points<T>(Y);
   const size_t n = Y.shape(0), m = Y.shape(1);
   if (charges.shape(0) != n) throw std::invalid_argument("charges must have one entry a point");
-  if (n < 2 || draws < 1) throw std::invalid_argument("there must be two points and one draw");
+  if (n < 2 || draws < 1 || draws >= (int64_t{1} << 31))
+    throw std::invalid_argument("there must be two points, one draw and fewer than 2**31");
   auto [potentials, potential] = new_array<Out1<T>, T>({n});
   auto [out, force] = new_array<Out2<T>, T>({n, m});
   const Unlocked unlocked;
@@ -112,13 +113,18 @@ template <class T>
 void check_distances(Mat<const T> distances) {
   if (distances.shape(0) < 1 || distances.shape(1) < 1)
     throw std::invalid_argument("there must be a row with a distance");
-  for (size_t e = 0; e < distances.size(); ++e)
-    if (!(distances.data()[e] >= T(0)) || !std::isfinite(distances.data()[e]))
-      throw std::invalid_argument("distances must be finite and not negative");
+  require_finite(distances, "distances must be finite");
+  const size_t k = distances.shape(1);
+  for (size_t i = 0; i < distances.shape(0); ++i) {
+    const T* row = distances.data() + i * k;
+    bool ascends = row[0] >= T(0);
+    for (size_t j = 1; j < k; ++j) ascends &= row[j - 1] <= row[j];
+    require(ascends, "distances must ascend in every row, and not be negative");
+  }
 }
 
 template <class T>
-Out2<T> perplexity(Mat<const T> distances, double wanted, int threads) {
+Out2<T> perplexity(Mat<const T> distances, double wanted, Threads threads) {
   check_distances<T>(distances);
   if (!(wanted >= 1.0)) throw std::invalid_argument("perplexity must be at least 1");
   auto [out, weights] = new_array<Out2<T>, T>({distances.shape(0), distances.shape(1)});
@@ -129,7 +135,7 @@ Out2<T> perplexity(Mat<const T> distances, double wanted, int threads) {
 }
 
 template <class T>
-Out2<T> fuzzy(Mat<const T> distances, double target, double least, int threads) {
+Out2<T> fuzzy(Mat<const T> distances, double target, double least, Threads threads) {
   check_distances<T>(distances);
   auto [out, weights] = new_array<Out2<T>, T>({distances.shape(0), distances.shape(1)});
   const Unlocked unlocked;

@@ -37,7 +37,7 @@ void require_same_shape(const Mat<const int32_t>& index, const Mat<const T>& dis
 }
 
 template <class T>
-std::pair<int, int64_t> check_lists(Mat<const int32_t> index, Mat<const T> distance, int n_jobs) {
+std::pair<int, int64_t> check_lists(Mat<const int32_t> index, Mat<const T> distance, Threads n_jobs) {
   require_same_shape(index, distance);
   const Unlocked unlocked;
   const KnnCheck found = check_knn(index.data(), distance.data(), static_cast<int64_t>(index.shape(0)),
@@ -49,9 +49,12 @@ std::pair<int, int64_t> check_lists(Mat<const int32_t> index, Mat<const T> dista
 // ambiguous when their results differ.
 template <class T>
 std::tuple<Out2<int32_t>, Out1<float>, nb::object> symmetrize(Mat<const int32_t> index, Mat<const T> distance,
-                                                              int n_jobs) {
+                                                              Threads n_jobs) {
   require_same_shape(index, distance);
+  require_index_range(rows_in(index));
   require_range(index.data(), index.size(), -1, static_cast<int64_t>(index.shape(0)), kNoNode);
+  for (size_t e = 0; e < distance.size(); ++e)
+    require(distance.data()[e] == distance.data()[e], "distances must not be NaN");
   EdgeList<T> list;
   {
     const Unlocked unlocked;
@@ -100,11 +103,7 @@ Out1<int32_t> roots(Mat<const int32_t> edges, int64_t n) {
 Out1<int64_t> forest(Mat<const int32_t> edges, Vec<const int64_t> order, int64_t n) {
   require_edges(edges, n);
   const int64_t p = static_cast<int64_t>(edges.shape(0));
-  if (static_cast<int64_t>(order.shape(0)) != p)
-    throw std::invalid_argument("order must name every edge once");
-  for (int64_t r = 0; r < p; ++r)
-    if (order.data()[r] < 0 || order.data()[r] >= p)
-      throw std::invalid_argument("order must name every edge once");
+  require_permutation(order, p, "order must name every edge once");
   std::vector<int64_t> kept;
   {
     const Unlocked unlocked;
@@ -119,11 +118,11 @@ Out1<int32_t> groups(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<
   require_rows(indptr, indices);
   const size_t n = indptr.shape(0) - 1;
   if (weights.shape(0) != indices.shape(0)) throw std::invalid_argument("there must be one weight an entry");
-  require_range(order.data(), order.size(), 0, static_cast<int64_t>(n), kNoNode);
-  std::vector<char> named(n, 0);
-  for (size_t o = 0; o < order.shape(0); ++o) named[static_cast<size_t>(order.data()[o])] = 1;
-  if (order.shape(0) != n || std::find(named.begin(), named.end(), 0) != named.end())
-    throw std::invalid_argument("order must name every node once");
+  require_permutation(order, static_cast<int64_t>(n), "order must name every node once");
+  require_finite(weights, "weights must be finite");
+  require(columns_ascend(indptr.data(), static_cast<int64_t>(n), indices.data()) &&
+              is_symmetric(indptr.data(), static_cast<int64_t>(n), indices.data(), weights.data()),
+          "the matrix must be symmetric, with ascending columns in every row");
   auto [array, group] = new_array<Out1<int32_t>, int32_t>({n});
   const Unlocked unlocked;
   neighbor_groups(indptr.data(), indices.data(), weights.data(), order.data(), static_cast<int64_t>(n),
@@ -131,11 +130,13 @@ Out1<int32_t> groups(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<
   return array;
 }
 
-Out2<uint8_t> neighborhood(Mat<const int32_t> index, Mat<const int32_t> tree, int64_t n_steps, int n_jobs) {
+Out2<uint8_t> neighborhood(Mat<const int32_t> index, Mat<const int32_t> tree, int64_t n_steps,
+                           Threads n_jobs) {
   const int64_t n = static_cast<int64_t>(index.shape(0)), k = static_cast<int64_t>(index.shape(1));
+  require_index_range(n);
   require_range(index.data(), index.size(), -1, n, kNoNode);
   require_edges(tree, n);
-  auto [array, keep] = new_array<Out2<uint8_t>, uint8_t>({index.shape(0), index.shape(1)});
+  auto [array, keep] = new_array<Out2<uint8_t>, uint8_t>({index.shape(0), index.shape(1)}, true);
   const Unlocked unlocked;
   mutual_arcs(index.data(), n, k, n_steps, n_jobs, keep);
   arcs_on_edges(index.data(), k, tree.data(), static_cast<int64_t>(tree.shape(0)), keep);
@@ -149,6 +150,7 @@ Roads roads_of(const Vec<const int32_t>& indptr, const Vec<const int32_t>& indic
   const int64_t n = static_cast<int64_t>(indptr.shape(0)) - 1;
   if (lengths.shape(0) != 0 && lengths.shape(0) != indices.shape(0))
     throw std::invalid_argument("there must be one length an entry, or none");
+  require_at_least(lengths, 0.0, "lengths must not be negative or NaN");
   require_range(sources.data(), sources.size(), 0, n, kNoNode);
   return {indptr.data(), indices.data(), lengths.shape(0) == 0 ? nullptr : lengths.data(), n};
 }
@@ -158,7 +160,7 @@ void bind_path_matrix(nb::module_& m) {
   m.def(
       "path_matrix",
       [](Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<const double> lengths,
-         Vec<const int32_t> sources, double limit, int n_jobs, Mat<T> out) {
+         Vec<const int32_t> sources, double limit, Threads n_jobs, Mat<T> out) {
         const Roads roads = roads_of(indptr, indices, lengths, sources);
         if (out.shape(0) != sources.shape(0) || static_cast<int64_t>(out.shape(1)) != roads.n)
           throw std::invalid_argument("out must have one row a source and one column a node");
@@ -171,8 +173,10 @@ void bind_path_matrix(nb::module_& m) {
 
 std::pair<Out2<int32_t>, Out1<double>> sampled_paths(Vec<const int32_t> indptr, Vec<const int32_t> indices,
                                                      Vec<const double> lengths, Vec<const int32_t> sources,
-                                                     double limit, double share, uint64_t seed, int n_jobs) {
+                                                     double limit, double share, uint64_t seed,
+                                                     Threads n_jobs) {
   const Roads roads = roads_of(indptr, indices, lengths, sources);
+  require(share >= 0.0, "share must not be negative or NaN");
   PathPairs found;
   {
     const Unlocked unlocked;
@@ -200,7 +204,7 @@ LaplacianRows laplacian_of(const Vec<const int32_t>& indptr, const Vec<const int
 }
 
 void apply_laplacian(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<const double> weights,
-                     Vec<const double> diagonal, int n_jobs, Mat<double> x, Mat<double> out) {
+                     Vec<const double> diagonal, Threads n_jobs, Mat<double> x, Mat<double> out) {
   const LaplacianRows m = laplacian_of(indptr, indices, weights, diagonal, x, out);
   const Unlocked unlocked;
   laplacian_step(m, static_cast<int64_t>(x.shape(0)), x.data(), x.data(), 1.0, 0.0, 0.0,
@@ -208,7 +212,7 @@ void apply_laplacian(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<
 }
 
 void remainder_of_rows(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<const float> weights,
-                       int n_jobs, Mat<const float> x, Mat<float> out) {
+                       Threads n_jobs, Mat<const float> x, Mat<float> out) {
   const auto n = static_cast<int64_t>(x.shape(0));
   const auto width = static_cast<int64_t>(x.shape(1));
   require_rows(indptr, indices);
@@ -225,10 +229,10 @@ void remainder_of_rows(Vec<const int32_t> indptr, Vec<const int32_t> indices, Ve
 
 void filter_laplacian(Vec<const int32_t> indptr, Vec<const int32_t> indices, Vec<const double> weights,
                       Vec<const double> diagonal, int64_t degree, double low, double cut, double top,
-                      int n_jobs, Mat<double> x, Mat<double> work) {
+                      Threads n_jobs, Mat<double> x, Mat<double> work) {
   const LaplacianRows m = laplacian_of(indptr, indices, weights, diagonal, x, work);
-  if (degree < 1 || !(low < cut) || !(cut < top))
-    throw std::invalid_argument("degree >= 1 and low < cut < top");
+  if (degree < 1 || degree >= 1 << 20 || !(low < cut) || !(cut < top))
+    throw std::invalid_argument("1 <= degree < 2**20 and low < cut < top");
   const Unlocked unlocked;
   chebyshev_filter(m, static_cast<int64_t>(x.shape(0)), static_cast<int64_t>(x.shape(1)), degree, low, cut,
                    top, n_jobs, x.data(), work.data());

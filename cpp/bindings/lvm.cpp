@@ -21,14 +21,6 @@ void require_lists(const Vec<const int64_t>& from, const Vec<const int32_t>& ind
   require_compressed(from, indices, rows_in(from) - 1, end);
 }
 
-void require_permutation(const Vec<const int32_t>& order, int64_t n) {
-  require(rows_in(order) == n, "one place a point");
-  require_range(order.data(), order.size(), 0, n, "place out of range");
-  std::vector<char> seen(static_cast<size_t>(n), 0);
-  for (size_t k = 0; k < order.size(); ++k) seen[static_cast<size_t>(order.data()[k])] = 1;
-  for (char here : seen) require(here == 1, "every point must have a place");
-}
-
 lvm::Family family_of(int64_t n, const Vec<const int32_t>& items, const Vec<const int64_t>& bounds,
                       const Vec<const double>& reach, const Vec<const double>& slack,
                       const Vec<const double>& mass, const Vec<const int64_t>& except_from,
@@ -53,7 +45,7 @@ lvm::Family family_of(int64_t n, const Vec<const int32_t>& items, const Vec<cons
 
 template <class T>
 void bind_model(nb::module_& m, const char* name) {
-  using Model = lvm::Model<T>;
+  using Model = Guarded<lvm::Model<T>>;
   nb::class_<Model>(m, name,
                     "Similar and dissimilar pairs of a latent variable model, with what EM needs of them.")
       .def(
@@ -63,7 +55,7 @@ void bind_model(nb::module_& m, const char* name) {
             const int64_t n = rows_in(indptr) - 1;
             require_index_range(n);
             require_lists(indptr, indices, n);
-            require_permutation(order, n);
+            require_permutation(order, n, "every point must have a place");
             require(rows_in(weights) == rows_in(indices) && rows_in(squares) == rows_in(indices),
                     "one weight and one squared scale an entry");
             new (self) Model(copied(order), copied(indptr), copied(indices), weights.data(), squares.data());
@@ -74,8 +66,11 @@ void bind_model(nb::module_& m, const char* name) {
           [](Model& self, Vec<const int32_t> items, Vec<const int64_t> bounds, Vec<const double> reach,
              Vec<const double> slack, Vec<const double> mass, Vec<const int64_t> except_from,
              Vec<const int32_t> except, Vec<const uint8_t> ways) {
-            self.add_family(
-                family_of(self.n(), items, bounds, reach, slack, mass, except_from, except, ways));
+            lvm::Family family =
+                family_of(self.n(), items, bounds, reach, slack, mass, except_from, except, ways);
+            const Unlocked unlocked;
+            const Changing changing(self.access);
+            self.add_family(std::move(family));
           },
           nb::arg("items"), nb::arg("bounds"), nb::arg("reach"), nb::arg("slack"), nb::arg("mass"),
           nb::arg("except_from"), nb::arg("except_"), nb::arg("ways"),
@@ -84,19 +79,23 @@ void bind_model(nb::module_& m, const char* name) {
           "balance",
           [](Model& self, double factor, Vec<const double> repulsion) {
             require(rows_in(repulsion) == self.n(), "one number a point");
+            const Unlocked unlocked;
+            const Changing changing(self.access);
             self.balance(factor, repulsion.data());
           },
           nb::arg("factor"), nb::arg("repulsion"),
           "Set the factor of all dissimilar weights, and their sum at each point.")
       .def(
           "gradient",
-          [](const Model& self, Mat<const double> Y, Vec<const double> variance, int threads) {
+          [](const Model& self, Mat<const double> Y, Vec<const double> variance, Threads threads) {
             require(rows_in(Y) == self.n() && rows_in(variance) == self.n(), "one row and variance a point");
+            require(Y.shape(1) >= 1, "there must be at least one dimension");
             auto [array, out_] = new_array<Out2<double>, double>({Y.shape(0), Y.shape(1)});
             double* out = out_;
             double value = 0.0;
             {
               const Unlocked unlocked;
+              const Reading reading(self.access);
               value =
                   self.gradient(Y.data(), variance.data(), static_cast<int64_t>(Y.shape(1)), threads, out);
             }
@@ -106,11 +105,13 @@ void bind_model(nb::module_& m, const char* name) {
           "The log-likelihood and its derivatives by the means.")
       .def(
           "variance_slopes",
-          [](const Model& self, Mat<const double> Y, Vec<const double> variance, int threads) {
+          [](const Model& self, Mat<const double> Y, Vec<const double> variance, Threads threads) {
             require(rows_in(Y) == self.n() && rows_in(variance) == self.n(), "one row and variance a point");
+            require(Y.shape(1) >= 1, "there must be at least one dimension");
             auto [array, out_] = new_array<Out1<double>, double>({Y.shape(0)});
             double* out = out_;
             const Unlocked unlocked;
+            const Reading reading(self.access);
             self.variance_slopes(Y.data(), variance.data(), static_cast<int64_t>(Y.shape(1)), threads, out);
             return array;
           },
@@ -119,14 +120,16 @@ void bind_model(nb::module_& m, const char* name) {
       .def(
           "step",
           [](const Model& self, Vec<const double> variance, Mat<const double> gradient, double tol,
-             int max_iter, int threads) {
+             int max_iter, Threads threads) {
             require(rows_in(gradient) == self.n() && rows_in(variance) == self.n(),
                     "one row and variance a point");
+            require(gradient.shape(1) >= 1, "there must be at least one dimension");
             auto [array, out_] = new_array<Out2<double>, double>({gradient.shape(0), gradient.shape(1)});
             double* out = out_;
             int made = 0;
             {
               const Unlocked unlocked;
+              const Reading reading(self.access);
               made = self.step(variance.data(), gradient.data(), static_cast<int64_t>(gradient.shape(1)), tol,
                                max_iter, threads, out);
             }
@@ -148,7 +151,7 @@ void bind_lvm(nb::module_& m) {
          Vec<const double> weights, Vec<const double> squares, Vec<const int32_t> block,
          Vec<const double> own_reach, Vec<const int64_t> except_from, Vec<const int32_t> except,
          Vec<const uint8_t> ways, Mat<const double> start, Vec<const double> start_variance, int max_iter,
-         double tol, int threads) {
+         double tol, Threads threads) {
         const int64_t n = rows_in(Y), count = rows_in(start);
         const std::vector<double> zeros(items.size(), 0.0), ones(items.size(), 1.0);
         require_lists(bounds, items, n);
@@ -157,6 +160,14 @@ void bind_lvm(nb::module_& m) {
         require(rows_in(from) == count + 1 && rows_in(except_from) == count + 1 && rows_in(block) == count &&
                     rows_in(own_reach) == count && rows_in(start_variance) == count,
                 "new arrays do not fit");
+        require(Y.shape(1) >= 1 && max_iter >= 0, "there must be a dimension, and max_iter not negative");
+        require_index_range(n);
+        require_finite(Y, "Y must be finite");
+        require_finite(variance, "variance must be finite");
+        require_finite(weights, "weights must be finite");
+        require_finite(squares, "squares must be finite");
+        require_finite(start, "start must be finite");
+        require_finite(start_variance, "start_variance must be finite");
         require_lists(from, similar, n);
         require_lists(except_from, except, rows_in(items));
         require_range(block.data(), block.size(), 0, rows_in(bounds) - 1, "no such block");

@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "core/parallel.hpp"
 #include "core/refine.hpp"
 
@@ -7,12 +8,12 @@ namespace winkel {
 namespace {
 
 template <class T>
-Out1<T> metric_distances(Mat<const T> x, Mat<const int32_t> pairs, int kind, int threads) {
+Out1<T> metric_distances(Mat<const T> x, Mat<const int32_t> pairs, int kind, Threads threads) {
   const int64_t n = static_cast<int64_t>(x.shape(0)), m = static_cast<int64_t>(x.shape(1));
   const int64_t p = static_cast<int64_t>(pairs.shape(0));
-  if (pairs.shape(1) != 2) throw std::invalid_argument("pairs must have two columns");
-  for (int64_t e = 0; e < 2 * p; ++e)
-    if (pairs.data()[e] < 0 || pairs.data()[e] >= n) throw std::invalid_argument("pair out of range");
+  require(pairs.shape(1) == 2, "pairs must have two columns");
+  require_range(pairs.data(), pairs.size(), 0, n, "pair out of range");
+  require(kind >= 0 && kind <= static_cast<int>(DistanceKind::correlation), "no such distance");
   auto [array, out_] = new_array<Out1<T>, T>({pairs.shape(0)});
   T* out = out_;
   const Unlocked unlocked;

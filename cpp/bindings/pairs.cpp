@@ -7,22 +7,20 @@
 #include <stdexcept>
 
 #include "bindings.hpp"
+#include "checks.hpp"
 
 namespace winkel {
 
 namespace {
 
 void check_edges(const Mat<const int32_t>& edges, int64_t n) {
-  if (edges.shape(1) != 2) throw std::invalid_argument("edges must have two columns");
-  for (size_t e = 0; e < edges.size(); ++e) {
-    if (edges.data()[e] < 0 || edges.data()[e] >= n)
-      throw std::invalid_argument("edges hold an item out of range");
-  }
+  require(edges.shape(1) == 2, "edges must have two columns");
+  require_range(edges.data(), edges.size(), 0, n, "edges hold an item out of range");
 }
 
 template <class T>
 void bind_plan(nb::module_& m, const char* name) {
-  using Plan = PairPlan<T>;
+  using Plan = Guarded<PairPlan<T>>;
   nb::class_<Plan>(m, name,
                    "Pairs packed for one fused pass that gives the sum of distortions and its gradient.")
       .def(
@@ -46,11 +44,15 @@ void bind_plan(nb::module_& m, const char* name) {
             if ((weights && weights->shape(0) != count) || (deviations && deviations->shape(0) != count)) {
               throw std::invalid_argument("weights and deviations must have one entry a pair");
             }
+            if (self.items() + static_cast<int64_t>(2 * count) / kLongest >=
+                std::numeric_limits<int32_t>::max())
+              throw std::invalid_argument("too many pairs");
             const DistortionParams params{first, second, floor};
             const DistortionLoop<T> loop =
                 distortion == "factors" ? nullptr : distortion_loop<T>(distortion, params);
             if (loop == nullptr && distortion != "factors") throw std::invalid_argument("unknown distortion");
             const Unlocked unlocked;
+            const Changing changing(self.access);
             self.add(loop, params, edges.data(), static_cast<int64_t>(count),
                      weights ? weights->data() : nullptr, common_weight,
                      deviations ? deviations->data() : nullptr);
@@ -61,15 +63,16 @@ void bind_plan(nb::module_& m, const char* name) {
       .def(
           "evaluate",
           [](const Plan& self, Mat<const T> Y, double scale, std::optional<Vec<const T>> factors,
-             Mat<T> gradient, int threads) {
+             Mat<T> gradient, Threads threads) {
             const size_t n = static_cast<size_t>(self.items()), c = static_cast<size_t>(self.components());
             if (Y.shape(0) != n || Y.shape(1) != c || gradient.shape(0) != n || gradient.shape(1) != c) {
               throw std::invalid_argument("Y and gradient must have a row an item and a column a component");
             }
+            const Unlocked unlocked;
+            const Reading reading(self.access);
             if (self.pairs_with_factors() > (factors ? static_cast<int64_t>(factors->shape(0)) : 0)) {
               throw std::invalid_argument("factors must have one entry a pair");
             }
-            const Unlocked unlocked;
             return self.evaluate(Y.data(), static_cast<T>(scale), factors ? factors->data() : nullptr,
                                  threads, gradient.data());
           },
@@ -78,7 +81,7 @@ void bind_plan(nb::module_& m, const char* name) {
 }
 
 template <class T>
-Out1<T> distances(Mat<const int32_t> edges, Mat<const T> Y, int threads) {
+Out1<T> distances(Mat<const int32_t> edges, Mat<const T> Y, Threads threads) {
   check_edges(edges, static_cast<int64_t>(Y.shape(0)));
   auto [array, out] = new_array<Out1<T>, T>({edges.shape(0)});
   const Unlocked unlocked;

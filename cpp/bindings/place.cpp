@@ -87,8 +87,9 @@ void bind_place(nb::module_& m) {
   m.def(
       "place_rows",
       [](Mat<const double> Y, Mat<const double> starts, std::vector<const Group*> groups, int max_iter,
-         double tol, int threads, int64_t n_starts, const Potential* potential) {
+         double tol, Threads threads, int64_t n_starts, const Potential* potential) {
         if (Y.shape(1) != starts.shape(1)) throw std::invalid_argument("dimensions differ");
+        if (max_iter < 0) throw std::invalid_argument("max_iter must not be negative");
         if (n_starts < 1 || starts.shape(0) % static_cast<size_t>(n_starts) != 0)
           throw std::invalid_argument("every row needs as many starts");
         if (potential != nullptr && Y.shape(1) != 2)

@@ -8,11 +8,10 @@ namespace {
 
 using Pairs = std::tuple<int64_t, Out1<int32_t>, Out1<int32_t>, Out1<float>>;
 
-Pairs similar_pairs(Mat<const float> x, float limit, int64_t first, int64_t max_pairs, int threads) {
+Pairs similar_pairs(Mat<const float> x, float limit, int64_t first, int64_t max_pairs, Threads threads) {
   const int64_t n = rows_in(x);
   require(x.shape(1) >= 1, "rows must have at least one column");
   require(first >= 0 && first <= n, "first must be a row");
-  require(threads >= 1, "threads must be at least 1");
   require_index_range(n);
   SimilarityJoin join(x.data(), n, static_cast<int>(x.shape(1)), limit, first, max_pairs);
   {
@@ -32,12 +31,13 @@ std::tuple<Out1<int64_t>, Out1<int32_t>, Out1<float>> rows_of_pairs(Vec<const in
                                                                     Vec<const float> cosine,
                                                                     Vec<const double> norm, double tau) {
   const int64_t n = rows_in(norm), pairs = rows_in(i);
+  require_index_range(n);
   require(rows_in(j) == pairs && rows_in(cosine) == pairs, "i, j and cosine must be of one length");
   for (int64_t p = 0; p < pairs; ++p) {
     require(i.data()[p] >= 0 && i.data()[p] < j.data()[p] && j.data()[p] < n, "pairs must have i < j < n");
   }
   const size_t entries = static_cast<size_t>(n + 2 * pairs);
-  auto [indptr, ptr] = new_array<Out1<int64_t>, int64_t>({static_cast<size_t>(n) + 1});
+  auto [indptr, ptr] = new_array<Out1<int64_t>, int64_t>({static_cast<size_t>(n) + 1}, true);
   auto [indices, idx] = new_array<Out1<int32_t>, int32_t>({entries});
   auto [values, val] = new_array<Out1<float>, float>({entries});
   const Unlocked unlocked;
@@ -67,20 +67,16 @@ struct SimilarMatrix {
     require(rows_in(indptr) >= 1, "not a CSR matrix");
     const int64_t n = rows_in(indptr) - 1;
     sparse_rows<float>(indptr, indices, values, n);
-    for (int64_t i = 0; i < n; ++i) {
-      for (int64_t e = indptr.data()[i] + 1; e < indptr.data()[i + 1]; ++e)
-        require(indices.data()[e - 1] < indices.data()[e], "columns must ascend in every row");
-    }
+    require(is_symmetric(indptr.data(), n, indices.data(), values.data()), "the matrix must be symmetric");
     const Unlocked unlocked;
     return {indptr.data(), indices.data(), values.data(), n};
   }
 
   std::tuple<Out2<double>, Out1<double>> residual_product(Mat<const float> left, Mat<const float> right,
-                                                          Mat<const float> v, int threads) const {
+                                                          Mat<const float> v, Threads threads) const {
     const auto [low, block] = operands(left, right, v);
-    require(threads >= 1, "threads must be at least 1");
     require(low.n == blocks.n(), "left must have a row for each row of the matrix");
-    auto [array, out] = new_array<Out2<double>, double>({v.shape(0), v.shape(1)});
+    auto [array, out] = new_array<Out2<double>, double>({v.shape(0), v.shape(1)}, true);
     auto [totals, pt] = new_array<Out1<double>, double>({5});
     MatchingSums sums;
     {
@@ -92,11 +88,10 @@ struct SimilarMatrix {
     return {array, totals};
   }
 
-  Out2<double> support_product(Mat<const float> v, int threads) const {
+  Out2<double> support_product(Mat<const float> v, Threads threads) const {
     require(rows_in(v) == blocks.n() && v.shape(1) % kProductLanes == 0,
             "v must have a row for each row of the matrix, and a multiple of 8 columns");
-    require(threads >= 1, "threads must be at least 1");
-    auto [array, out] = new_array<Out2<double>, double>({v.shape(0), v.shape(1)});
+    auto [array, out] = new_array<Out2<double>, double>({v.shape(0), v.shape(1)}, true);
     const Unlocked unlocked;
     blocks.support_product({v.data(), static_cast<int64_t>(v.shape(1))}, threads, out);
     return array;

@@ -20,11 +20,10 @@ Points points_in(const Matrix32& x, const Vector32& norm, int metric) {
   return {x.data(), norm.data(), rows_in(x), static_cast<int>(x.shape(1)), static_cast<MetricKind>(metric)};
 }
 
-void require_origins(const Origins& origins, int64_t rows, int64_t n, int threads) {
+void require_origins(const Origins& origins, int64_t rows, int64_t n) {
   require(rows_in(origins) == rows, "origins must have one entry a row");
   for (int64_t i = 0; i < rows; ++i)
     require(origins.data()[i] >= -1 && origins.data()[i] < n, "origin out of range");
-  require(threads >= 1, "threads must be at least 1");
 }
 
 struct Rows {
@@ -36,10 +35,10 @@ struct Rows {
 
 // Results as large as these go to memory that the caller keeps and gives again.
 void distance_rows(const Rows& self, Matrix32 q, Vector32 norm, Origins origins, Mat<float> out,
-                   int threads) {
+                   Threads threads) {
   const DistanceRows& rows = self.distances;
   require(static_cast<int>(q.shape(1)) == rows.n_features(), "queries and points differ in features");
-  require_origins(origins, rows_in(q), rows.size(), threads);
+  require_origins(origins, rows_in(q), rows.size());
   require(rows_in(out) == rows_in(q) && static_cast<int64_t>(out.shape(1)) == rows.size(),
           "out must have one row a query and one column a point");
   const Points queries = points_in(q, norm, static_cast<int>(rows.metric()));
@@ -48,9 +47,9 @@ void distance_rows(const Rows& self, Matrix32 q, Vector32 norm, Origins origins,
 }
 
 template <class T>
-void ranks_of_rows(Mat<const T> d, Origins origins, Mat<int32_t> out, int threads) {
+void ranks_of_rows(Mat<const T> d, Origins origins, Mat<int32_t> out, Threads threads) {
   const int64_t n = static_cast<int64_t>(d.shape(1));
-  require_origins(origins, rows_in(d), n, threads);
+  require_origins(origins, rows_in(d), n);
   require_index_range(n);
   require(rows_in(out) == rows_in(d) && static_cast<int64_t>(out.shape(1)) == n,
           "out must have the shape of d");
@@ -68,15 +67,14 @@ void require_ranks(const Mat<const int32_t>& ranks, int64_t n) {
 }
 
 std::pair<Out1<double>, Out1<int64_t>> corank_of(Mat<const int32_t> first, Mat<const int32_t> second,
-                                                 Vec<const double> weights, int threads) {
+                                                 Vec<const double> weights, Threads threads) {
   const int64_t b = rows_in(first), n = static_cast<int64_t>(first.shape(1));
   require(rows_in(second) == b && static_cast<int64_t>(second.shape(1)) == n, "ranks differ in shape");
   require(rows_in(weights) == n + 1, "weights must be given for ranks 0, ..., n");
-  require(threads >= 1, "threads must be at least 1");
   require_ranks(first, n);
   require_ranks(second, n);
   auto [sums, sum] = new_array<Out1<double>, double>({first.shape(0)});
-  auto [counts, count] = new_array<Out1<int64_t>, int64_t>({first.shape(1) + 1});
+  auto [counts, count] = new_array<Out1<int64_t>, int64_t>({first.shape(1) + 1}, true);
   {
     const Unlocked unlocked;
     corank(first.data(), second.data(), b, n, weights.data(), sum, count, threads);
@@ -84,9 +82,8 @@ std::pair<Out1<double>, Out1<int64_t>> corank_of(Mat<const int32_t> first, Mat<c
   return {sums, counts};
 }
 
-Out2<double> moments_of(Matrix32 x, Matrix32 y, bool root_x, bool root_y, int threads) {
+Out2<double> moments_of(Matrix32 x, Matrix32 y, bool root_x, bool root_y, Threads threads) {
   require(x.shape(0) == y.shape(0) && x.shape(1) == y.shape(1), "distances differ in shape");
-  require(threads >= 1, "threads must be at least 1");
   auto [array, out_] = new_array<Out2<double>, double>({x.shape(0), 3});
   double* out = out_;
   const int64_t n = static_cast<int64_t>(x.shape(1));
@@ -100,7 +97,7 @@ Out2<double> moments_of(Matrix32 x, Matrix32 y, bool root_x, bool root_y, int th
 template <class T>
 TrueDistances<T> true_distances_of(const Matrix32& d, const Mat<const T>& q, const Mat<const T>& x,
                                    const Origins& origins, int kind, const Vec<const double>& offset,
-                                   double slope, int threads) {
+                                   double slope) {
   const int64_t n = rows_in(x), b = rows_in(q);
   require(rows_in(d) == b && static_cast<int64_t>(d.shape(1)) == n && rows_in(offset) == b,
           "distances, rows and points do not fit");
@@ -108,7 +105,7 @@ TrueDistances<T> true_distances_of(const Matrix32& d, const Mat<const T>& q, con
   require(kind >= 0 && kind <= static_cast<int>(DistanceKind::correlation), "no such metric");
   require(slope >= 0.0 && slope < 0.5, "slope must lie in [0, 0.5)");
   require_index_range(n);
-  require_origins(origins, b, n, threads);
+  require_origins(origins, b, n);
   return {q.data(),
           x.data(),
           n,
@@ -122,8 +119,8 @@ TrueDistances<T> true_distances_of(const Matrix32& d, const Mat<const T>& q, con
 template <class T>
 Out2<int64_t> exact_ranks_of(Matrix32 d, Mat<const T> q, Mat<const T> x, Origins origins,
                              Mat<const int32_t> targets, int kind, Vec<const double> offset, double slope,
-                             int threads) {
-  const TrueDistances<T> truth = true_distances_of<T>(d, q, x, origins, kind, offset, slope, threads);
+                             Threads threads) {
+  const TrueDistances<T> truth = true_distances_of<T>(d, q, x, origins, kind, offset, slope);
   require(rows_in(targets) == rows_in(q), "targets must have one row a query");
   for (size_t k = 0; k < targets.size(); ++k)
     require(targets.data()[k] >= -1 && targets.data()[k] < truth.n, "target out of range");
@@ -140,8 +137,9 @@ Out2<int64_t> exact_ranks_of(Matrix32 d, Mat<const T> q, Mat<const T> x, Origins
 template <class T>
 std::pair<Out2<int32_t>, Out2<double>> exact_nearest_of(Matrix32 d, Mat<const T> q, Mat<const T> x,
                                                         Origins origins, int kind, int k,
-                                                        Vec<const double> offset, double slope, int threads) {
-  const TrueDistances<T> truth = true_distances_of<T>(d, q, x, origins, kind, offset, slope, threads);
+                                                        Vec<const double> offset, double slope,
+                                                        Threads threads) {
+  const TrueDistances<T> truth = true_distances_of<T>(d, q, x, origins, kind, offset, slope);
   for (int64_t i = 0; i < rows_in(q); ++i)
     require(k >= 1 && k <= truth.n - (origins.data()[i] >= 0), "k must lie between 1 and the other points");
   auto [index, idx_] = new_array<Out2<int32_t>, int32_t>({q.shape(0), static_cast<size_t>(k)});
@@ -150,8 +148,9 @@ std::pair<Out2<int32_t>, Out2<double>> exact_nearest_of(Matrix32 d, Mat<const T>
   double* far = far_;
   {
     const Unlocked unlocked;
-    std::vector<NearSet> sets(static_cast<size_t>(threads));
-    parallel_blocks(rows_in(q), 1, threads, [&](int64_t i, int64_t) {
+    const int team = threads;
+    std::vector<NearSet> sets(static_cast<size_t>(team));
+    parallel_blocks(rows_in(q), 1, team, [&](int64_t i, int64_t) {
       sets[static_cast<size_t>(thread_id())].nearest(truth, i, d.data() + i * truth.n, k, idx + i * k,
                                                      far + i * k);
     });

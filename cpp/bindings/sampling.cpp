@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "core/sample_pairs.hpp"
 
 namespace winkel {
@@ -6,10 +7,13 @@ namespace winkel {
 void bind_sampling(nb::module_& m) {
   m.def(
       "sample_pairs",
-      [](int64_t n, int64_t count, uint64_t seed, Vec<const int64_t> barred, int threads) {
+      [](int64_t n, int64_t count, uint64_t seed, Vec<const int64_t> barred, Threads threads) {
         const int64_t n_barred = static_cast<int64_t>(barred.shape(0));
-        if (n < 2 || n >= (int64_t{1} << 31) || count < 0 || count > (n * (n - 1) / 2 - n_barred) / 2)
-          throw std::invalid_argument("at most half of the free pairs can be sampled");
+        require(n >= 2 && n < (int64_t{1} << 31), "there must be at least two items, and less than 2**31");
+        require(count >= 0 && count <= (n * (n - 1) / 2 - n_barred) / 2,
+                "at most half of the free pairs can be sampled");
+        require(count < (int64_t{1} << 48), "fewer than 2**48 pairs can be sampled");
+        require(std::is_sorted(barred.data(), barred.data() + n_barred), "barred pairs must be sorted");
         std::vector<int64_t> keys;
         {
           const Unlocked unlocked;

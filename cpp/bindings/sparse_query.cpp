@@ -19,12 +19,12 @@ SparseRows<T> rows_of(const Csr<T>& matrix, int64_t n_features) {
 
 template <class T>
 std::pair<Out2<int32_t>, Out2<T>> query(Csr<T> q_csr, Csr<T> x_csr, int64_t n_features, int kind, int64_t k,
-                                        int threads) {
+                                        Threads threads) {
   const SparseRows<T> q = rows_of<T>(q_csr, n_features), x = rows_of<T>(x_csr, n_features);
   if (k < 1 || k > x.n) throw std::invalid_argument("k must lie between 1 and the number of points");
+  require(kind == static_cast<int>(DistanceKind::euclidean) || kind == static_cast<int>(DistanceKind::cosine),
+          "sparse rows are compared by euclidean or cosine distance");
   const auto measure = static_cast<DistanceKind>(kind);
-  if (measure != DistanceKind::euclidean && measure != DistanceKind::cosine)
-    throw std::invalid_argument("sparse rows are compared by euclidean or cosine distance");
   const size_t rows = static_cast<size_t>(q.n), columns = static_cast<size_t>(k);
   auto [index, index_] = new_array<Out2<int32_t>, int32_t>({rows, columns});
   auto [distance, distance_] = new_array<Out2<T>, T>({rows, columns});

@@ -17,7 +17,10 @@ namespace {
 template <class T>
 SplineGrid checked_grid(Mat<const T> Y, double x, double y, double spacing, size_t rows, size_t cols) {
   if (Y.shape(1) != 2) throw std::invalid_argument("Y must have two columns");
-  if (!(spacing > 0.0)) throw std::invalid_argument("spacing must be positive");
+  if (!(spacing > 0.0) || !std::isfinite(1.0 / spacing))
+    throw std::invalid_argument("spacing must be positive");
+  if (rows >= size_t{1} << 31 || cols >= size_t{1} << 31 || Y.shape(0) >= size_t{1} << 31)
+    throw std::invalid_argument("at most 2**31 - 1 points, rows and columns");
   const SplineGrid grid{{x, y}, 1.0 / spacing, static_cast<int64_t>(rows), static_cast<int64_t>(cols)};
   const double most[2] = {static_cast<double>(rows) - (kSupport - 3),
                           static_cast<double>(cols) - (kPadded - 3)};
@@ -32,11 +35,11 @@ SplineGrid checked_grid(Mat<const T> Y, double x, double y, double spacing, size
 
 template <class T>
 Out2<T> spread_charges(Mat<const T> Y, std::optional<Vec<const T>> charges, double x, double y,
-                       double spacing, size_t rows, size_t cols, int threads) {
+                       double spacing, size_t rows, size_t cols, Threads threads) {
   const SplineGrid grid = checked_grid<T>(Y, x, y, spacing, rows, cols);
   if (charges && charges->shape(0) != Y.shape(0))
     throw std::invalid_argument("charges must have one entry a point");
-  auto [out, held] = new_array<Out2<T>, T>({rows, cols});
+  auto [out, held] = new_array<Out2<T>, T>({rows, cols}, true);
   const Unlocked unlocked;
   spread<T>(grid, Y.data(), charges ? charges->data() : nullptr, static_cast<int64_t>(Y.shape(0)), threads,
             held);
@@ -45,7 +48,7 @@ Out2<T> spread_charges(Mat<const T> Y, std::optional<Vec<const T>> charges, doub
 
 template <class T>
 std::pair<Out1<T>, Out2<T>> read_potential(Mat<const T> Y, Mat<const T> held, double x, double y,
-                                           double spacing, int threads) {
+                                           double spacing, Threads threads) {
   const SplineGrid grid = checked_grid<T>(Y, x, y, spacing, held.shape(0), held.shape(1));
   auto [values, value] = new_array<Out1<T>, T>({Y.shape(0)});
   auto [gradients, gradient] = new_array<Out2<T>, T>({Y.shape(0), 2});
@@ -55,7 +58,7 @@ std::pair<Out1<T>, Out2<T>> read_potential(Mat<const T> Y, Mat<const T> held, do
 }
 
 template <class T>
-Out2<T> halve_grid(Mat<const T> fine, int threads) {
+Out2<T> halve_grid(Mat<const T> fine, Threads threads) {
   const int64_t rows = static_cast<int64_t>(fine.shape(0)), cols = static_cast<int64_t>(fine.shape(1));
   auto [out, coarse] =
       new_array<Out2<T>, T>({static_cast<size_t>(halved(rows)), static_cast<size_t>(halved(cols))});
@@ -65,7 +68,7 @@ Out2<T> halve_grid(Mat<const T> fine, int threads) {
 }
 
 template <class T>
-void double_grid(Mat<const T> coarse, Mat<T> fine, int threads) {
+void double_grid(Mat<const T> coarse, Mat<T> fine, Threads threads) {
   const int64_t rows = static_cast<int64_t>(fine.shape(0)), cols = static_cast<int64_t>(fine.shape(1));
   if (static_cast<int64_t>(coarse.shape(0)) != halved(rows) ||
       static_cast<int64_t>(coarse.shape(1)) != halved(cols))

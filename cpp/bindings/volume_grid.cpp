@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <array>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 
@@ -25,7 +26,11 @@ using Shape = std::array<size_t, 3>;
 template <class T>
 VolumeGrid checked_volume(Mat<const T> Y, const Corner& origin, double spacing, const Shape& nodes) {
   if (Y.shape(1) != 3) throw std::invalid_argument("Y must have three columns");
-  if (!(spacing > 0.0)) throw std::invalid_argument("spacing must be positive");
+  if (!(spacing > 0.0) || !std::isfinite(1.0 / spacing))
+    throw std::invalid_argument("spacing must be positive");
+  for (size_t side : nodes)
+    if (side >= size_t{1} << 31 || Y.shape(0) >= size_t{1} << 31)
+      throw std::invalid_argument("at most 2**31 - 1 points, and nodes a side");
   VolumeGrid grid{{origin[0], origin[1], origin[2]}, 1.0 / spacing, {}};
   T end[2][3] = {};
   if (Y.shape(0) > 0) column_range(Y.data(), static_cast<int64_t>(Y.shape(0)), 3, end[0], end[1]);
@@ -42,11 +47,11 @@ VolumeGrid checked_volume(Mat<const T> Y, const Corner& origin, double spacing, 
 
 template <class T>
 Out3<T> spread_charges(Mat<const T> Y, std::optional<Vec<const T>> charges, Corner origin, double spacing,
-                       Shape nodes, int threads) {
+                       Shape nodes, Threads threads) {
   const VolumeGrid grid = checked_volume<T>(Y, origin, spacing, nodes);
   if (charges && charges->shape(0) != Y.shape(0))
     throw std::invalid_argument("charges must have one entry a point");
-  auto [out, held] = new_array<Out3<T>, T>({nodes[0], nodes[1], nodes[2]});
+  auto [out, held] = new_array<Out3<T>, T>({nodes[0], nodes[1], nodes[2]}, true);
   const Unlocked unlocked;
   spread<T>(grid, Y.data(), charges ? charges->data() : nullptr, static_cast<int64_t>(Y.shape(0)), threads,
             held);
@@ -55,7 +60,7 @@ Out3<T> spread_charges(Mat<const T> Y, std::optional<Vec<const T>> charges, Corn
 
 template <class T>
 std::pair<Out1<T>, Out2<T>> read_potential(Mat<const T> Y, Cube<const T> held, Corner origin, double spacing,
-                                           int threads) {
+                                           Threads threads) {
   const Shape nodes{held.shape(0), held.shape(1), held.shape(2)};
   const VolumeGrid grid = checked_volume<T>(Y, origin, spacing, nodes);
   auto [values, value] = new_array<Out1<T>, T>({Y.shape(0)});
@@ -78,7 +83,7 @@ std::array<int64_t, 3> shape_of(const Cube<T>& cube) {
 }
 
 template <class T>
-Out3<T> halve_along(Cube<const T> fine, size_t axis, int threads) {
+Out3<T> halve_along(Cube<const T> fine, size_t axis, Threads threads) {
   if (axis > 2) throw std::invalid_argument("axis must be 0, 1 or 2");
   Shape shape{fine.shape(0), fine.shape(1), fine.shape(2)};
   shape[axis] = static_cast<size_t>(halved(static_cast<int64_t>(shape[axis])));
@@ -89,7 +94,7 @@ Out3<T> halve_along(Cube<const T> fine, size_t axis, int threads) {
 }
 
 template <class T>
-void double_along(Cube<const T> coarse, Cube<T> fine, size_t axis, int threads) {
+void double_along(Cube<const T> coarse, Cube<T> fine, size_t axis, Threads threads) {
   if (axis > 2) throw std::invalid_argument("axis must be 0, 1 or 2");
   auto shape = shape_of(fine);
   shape[axis] = halved(shape[axis]);

@@ -32,12 +32,14 @@ class BoundedLists {
         keys_(static_cast<size_t>(n) * static_cast<size_t>(width), kEmpty),
         last_(new std::atomic<int64_t>[static_cast<size_t>(n)]),
         locks_(new SpinLock[static_cast<size_t>(n)]) {
-    clear();
+    for (int64_t i = 0; i < n_; ++i) last_[i].store(kEmpty, std::memory_order_relaxed);
   }
 
-  void clear() {
-    std::fill(keys_.begin(), keys_.end(), kEmpty);
-    for (int64_t i = 0; i < n_; ++i) last_[i].store(kEmpty, std::memory_order_relaxed);
+  void clear(int threads) {
+    parallel_blocks(n_, 4096, threads, [&](int64_t lo, int64_t hi) {
+      std::fill(row(lo), row(hi), kEmpty);
+      for (int64_t i = lo; i < hi; ++i) last_[i].store(kEmpty, std::memory_order_relaxed);
+    });
   }
 
   int width() const { return width_; }

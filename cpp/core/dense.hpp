@@ -13,7 +13,9 @@ namespace winkel {
 
 namespace dense {
 
-constexpr int64_t kRows = 512;       // rows of a tall array worked on at a time, column by column
+constexpr int64_t kRows = 512;  // rows of a tall array worked on at a time, column by column
+constexpr int64_t kApart =
+    kRows + 8;  // columns lie this far apart: powers of two would share places in the cache
 constexpr int64_t kEntries = 1024;   // entries of long vectors worked on at a time
 constexpr int64_t kBlockTiles = 16;  // of those in a block of a parallel loop
 constexpr int64_t kSumLanes = 32;    // independent partial sums, enough to hide the latency of additions
@@ -25,12 +27,12 @@ WINKEL_CLONES void to_columns(const T* __restrict a, const double* __restrict sh
   if (p <= 4) {
     for (int64_t c = 0; c < p; ++c) {
       for (int64_t r = 0; r < rows; ++r)
-        columns[c * kRows + r] = static_cast<double>(a[r * p + c]) - shift[c];
+        columns[c * kApart + r] = static_cast<double>(a[r * p + c]) - shift[c];
     }
     return;
   }
   for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < p; ++c) columns[c * kRows + r] = static_cast<double>(a[r * p + c]) - shift[c];
+    for (int64_t c = 0; c < p; ++c) columns[c * kApart + r] = static_cast<double>(a[r * p + c]) - shift[c];
   }
 }
 
@@ -66,7 +68,7 @@ WINKEL_CLONES void from_columns(const double* __restrict columns, const double* 
     for (int64_t r = 0; r < rows; ++r) column[r] = 0.0;
     for (int64_t i = 0; i < p; ++i) {
       const double x = w[i * p + j];
-      for (int64_t r = 0; r < rows; ++r) column[r] += x * columns[i * kRows + r];
+      for (int64_t r = 0; r < rows; ++r) column[r] += x * columns[i * kApart + r];
     }
     if (base == nullptr) {
       for (int64_t r = 0; r < rows; ++r) out[r * p + j] = static_cast<T>(column[r]);
@@ -134,29 +136,36 @@ void block_sums(int64_t n, int64_t block, int64_t size, int threads, const Body&
   }
 }
 
-// a^T b for a (n x p) and b (n x q).
+// a^T b for a (n x p) and b (n x q). Of an array with itself, one half is made and serves both.
 template <class T>
 void gram(const T* a, const T* b, int64_t n, int64_t p, int64_t q, int threads, double* out) {
-  using dense::kRows, dense::kSumLanes;
+  using dense::kApart, dense::kRows, dense::kSumLanes;
+  const bool same = a == b && p == q;
+  const auto half = [&](int64_t k) { return same && k % q < k / q; };
   block_sums(
       n, dense::kBlockTiles * kRows, p * q, dense::worthwhile(threads, n * p * q),
       [&](int64_t lo, int64_t hi, double* sums) {
         const std::vector<double> zero(static_cast<size_t>(std::max(p, q)), 0.0);
-        std::vector<double> left(static_cast<size_t>(p * kRows)), right(static_cast<size_t>(q * kRows));
+        std::vector<double> left(static_cast<size_t>(p * kApart)),
+            right(same ? 0 : static_cast<size_t>(q * kApart));
         std::vector<double> lanes(static_cast<size_t>(p * q * kSumLanes), 0.0);
+        const double* const other = same ? left.data() : right.data();
         for (int64_t at = lo; at < hi; at += kRows) {
           const int64_t rows = std::min(kRows, hi - at);
           kernel<dense::to_columns<T>>()(a + at * p, zero.data(), rows, p, left.data());
-          kernel<dense::to_columns<T>>()(b + at * q, zero.data(), rows, q, right.data());
+          if (!same) kernel<dense::to_columns<T>>()(b + at * q, zero.data(), rows, q, right.data());
           for (int64_t k = 0; k < p * q; ++k) {
-            kernel<dense::add_products<double, 1>>()(left.data() + k / q * kRows,
-                                                     right.data() + k % q * kRows, rows,
-                                                     lanes.data() + k * kSumLanes);
+            if (half(k)) continue;
+            kernel<dense::add_products<double, 1>>()(left.data() + k / q * kApart, other + k % q * kApart,
+                                                     rows, lanes.data() + k * kSumLanes);
           }
         }
-        for (int64_t k = 0; k < p * q; ++k) sums[k] = dense::sum_lanes(lanes.data() + k * kSumLanes);
+        for (int64_t k = 0; k < p * q; ++k)
+          if (!half(k)) sums[k] = dense::sum_lanes(lanes.data() + k * kSumLanes);
       },
       out);
+  for (int64_t k = 0; k < p * q; ++k)
+    if (half(k)) out[k] = out[k % q * q + k / q];
 }
 
 // Smallest and largest entry of each column of a (n x p, n > 0): NaN for both where an entry is not finite.
@@ -182,18 +191,18 @@ void column_range(const T* a, int64_t n, int64_t p, T* low, T* high) {
 // Sum of each column of a (n x p).
 template <class T>
 void column_sums(const T* a, int64_t n, int64_t p, int threads, double* out) {
-  using dense::kRows;
+  using dense::kApart, dense::kRows;
   block_sums(
       n, dense::kBlockTiles * kRows, p, dense::worthwhile(threads, n * p),
       [&](int64_t lo, int64_t hi, double* sums) {
         const std::vector<double> zero(static_cast<size_t>(p), 0.0), one(static_cast<size_t>(kRows), 1.0);
-        std::vector<double> columns(static_cast<size_t>(p * kRows));
+        std::vector<double> columns(static_cast<size_t>(p * kApart));
         std::vector<double> lanes(static_cast<size_t>(p * dense::kSumLanes), 0.0);
         for (int64_t at = lo; at < hi; at += kRows) {
           const int64_t rows = std::min(kRows, hi - at);
           kernel<dense::to_columns<T>>()(a + at * p, zero.data(), rows, p, columns.data());
           for (int64_t c = 0; c < p; ++c) {
-            kernel<dense::add_products<double, 1>>()(one.data(), columns.data() + c * kRows, rows,
+            kernel<dense::add_products<double, 1>>()(one.data(), columns.data() + c * kApart, rows,
                                                      lanes.data() + c * dense::kSumLanes);
           }
         }
@@ -208,7 +217,7 @@ void multiply(const T* a, const double* shift, const double* w, const T* base, c
               int64_t p, int threads, T* out) {
   parallel_blocks(n, dense::kBlockTiles * dense::kRows, dense::worthwhile(threads, n * p * p),
                   [&](int64_t lo, int64_t hi) {
-                    std::vector<double> columns(static_cast<size_t>(p * dense::kRows));
+                    std::vector<double> columns(static_cast<size_t>(p * dense::kApart));
                     for (int64_t at = lo; at < hi; at += dense::kRows) {
                       const int64_t rows = std::min(dense::kRows, hi - at);
                       kernel<dense::to_columns<T>>()(a + at * p, shift, rows, p, columns.data());

@@ -24,10 +24,12 @@ struct Points {
 };
 
 template <class T>
-std::vector<T> by_coordinate(const T* Y, int64_t n, int64_t m) {
+std::vector<T> by_coordinate(const T* Y, int64_t n, int64_t m, int threads) {
   std::vector<T> x(static_cast<size_t>(n * m));
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t k = 0; k < m; ++k) x[static_cast<size_t>(k * n + i)] = Y[i * m + k];
+  parallel_blocks(n, 8192, threads, [&](int64_t lo, int64_t hi) {
+    for (int64_t i = lo; i < hi; ++i)
+      for (int64_t k = 0; k < m; ++k) x[static_cast<size_t>(k * n + i)] = Y[i * m + k];
+  });
   return x;
 }
 
@@ -140,7 +142,7 @@ struct ListedPairs {
 template <class T>
 double listed_forces(Trace<T> trace, const CurveParams& params, const T* Y, int64_t n, int64_t m,
                      const ListedPairs<T>& pairs, bool with_value, int threads, T* forces) {
-  const std::vector<T> x = by_coordinate(Y, n, m);
+  const std::vector<T> x = by_coordinate(Y, n, m, threads);
   const Points<T> points{x.data(), n, m};
   return parallel_sum(n, 256, threads, [&](int64_t lo, int64_t hi) {
     RowForces<T> row(m);
@@ -166,7 +168,7 @@ double listed_forces(Trace<T> trace, const CurveParams& params, const T* Y, int6
 template <class T>
 void all_forces(Trace<T> trace, const CurveParams& params, const T* Y, const T* charges, int64_t n, int64_t m,
                 const int64_t* rows, int64_t n_rows, int threads, T* potentials, T* forces) {
-  const std::vector<T> x = by_coordinate(Y, n, m);
+  const std::vector<T> x = by_coordinate(Y, n, m, threads);
   const Points<T> points{x.data(), n, m};
   parallel_blocks(n_rows, 16, threads, [&](int64_t lo, int64_t hi) {
     RowForces<T> row(m);
@@ -194,7 +196,7 @@ template <class T>
 void sampled_forces(Trace<T> trace, const CurveParams& params, const T* Y, const T* charges, int64_t n,
                     int64_t m, int64_t draws, uint64_t seed, uint64_t round, int threads, T* potentials,
                     T* forces) {
-  const std::vector<T> x = by_coordinate(Y, n, m);
+  const std::vector<T> x = by_coordinate(Y, n, m, threads);
   const Points<T> points{x.data(), n, m};
   const T share = static_cast<T>(static_cast<double>(n - 1) / static_cast<double>(draws));
   parallel_blocks(n, 256, threads, [&](int64_t lo, int64_t hi) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 namespace winkel {
@@ -29,7 +30,9 @@ inline void neighbor_groups(const int32_t* indptr, const int32_t* columns, const
     for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e) {
       if (leads[static_cast<size_t>(columns[e])] && (best < 0 || weights[e] > weights[best])) best = e;
     }
-    group[i] = group[columns[best]];  // there is one: this node was passed over for it
+    // In a symmetric matrix there is one: this node was passed over for it.
+    if (best < 0) throw std::invalid_argument("the matrix is not symmetric");
+    group[i] = group[columns[best]];
   }
 }
 

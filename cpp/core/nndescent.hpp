@@ -104,8 +104,8 @@ class NeighborDescent {
   // Up to n_candidates new and old neighbours of every point, in either direction, chosen by a hash of the
   // pair.
   void sample_candidates(int threads) {
-    new_.clear();
-    old_.clear();
+    new_.clear(threads);
+    old_.clear(threads);
     const uint64_t salt = mix64(seed_ + 0x9E3779B97F4A7C15ull * ++n_rounds_);
     parallel_regions(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
       for (int64_t i = lo; i < hi; ++i) {

@@ -15,8 +15,9 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
-#include <system_error>
+#include <new>
 #include <thread>
 #include <vector>
 #if !defined(_WIN32)
@@ -35,6 +36,7 @@ constexpr auto kCheckEvery = std::chrono::milliseconds(50);
 constexpr auto kSmallWork = std::chrono::microseconds(50);  // done before a helper is awake
 constexpr int kTurns = 200;  // looks at a flag before a thread sleeps: microseconds
 constexpr int kMostHelpers = 512;
+constexpr size_t kRoom = size_t{1} << 20;  // bytes
 
 // Called about every 50 ms by the thread that started a loop; what it throws ends the loop. Null: nobody
 // asks.
@@ -82,8 +84,16 @@ struct Place {
   Clock::time_point next_check{};
 };
 
+// In memory that every thread has from its start on: elsewhere the first look at it may have to allocate, and
+// the C library ends the process when it cannot.
+#if defined(__gnu_linux__)
+#define WINKEL_THREAD_LOCAL __attribute__((tls_model("initial-exec"))) thread_local
+#else
+#define WINKEL_THREAD_LOCAL thread_local
+#endif
+
 inline Place& place() {
-  static thread_local Place here;
+  WINKEL_THREAD_LOCAL static Place here;
   return here;
 }
 
@@ -174,6 +184,12 @@ class Helpers {
 
   // False when the system allows no more threads: then there are fewer helpers. Signals go to other threads.
   bool start_thread() {
+    // What the C++ library keeps for a thread that throws is allocated when it first asks; without memory for
+    // it the process would end. So a thread asks at once, while what was kept free for that is free again and
+    // the thread that starts it waits.
+    std::unique_ptr<char[]> room(new (std::nothrow) char[kRoom]);
+    if (room == nullptr) return false;
+    std::atomic<int> step{0};
 #if !defined(_WIN32)
     sigset_t all, before;
     sigfillset(&all);
@@ -181,10 +197,18 @@ class Helpers {
 #endif
     bool started = true;
     try {
-      std::thread([this] { help(); }).detach();
-    } catch (const std::system_error&) {
+      std::thread([this, &step] {
+        while (step.load(std::memory_order_acquire) == 0) std::this_thread::yield();
+        (void)std::uncaught_exceptions();
+        step.store(2, std::memory_order_release);
+        help();
+      }).detach();
+    } catch (const std::exception&) {  // no more threads, or no memory to start one
       started = false;
     }
+    room.reset();
+    step.store(1, std::memory_order_release);
+    while (started && step.load(std::memory_order_acquire) != 2) std::this_thread::yield();
 #if !defined(_WIN32)
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 #endif
@@ -302,6 +326,7 @@ inline void defer_poll() {
 // Calls body(begin, end) for consecutive blocks of [0, n), dealt to threads as they become free.
 template <class Body>
 void parallel_blocks(int64_t n, int64_t block, int threads, const Body& body) {
+  if (n <= 0) return;
   const int64_t count = (n + block - 1) / block;
   if (pool::place().loop != nullptr || threads <= 1 || count <= 1) {
     const pool::Stay stay(pool::place().loop, 0);

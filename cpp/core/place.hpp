@@ -40,7 +40,7 @@ class HeldPotential {
       const double last = static_cast<double>(side == 0 ? grid_.rows - kSupport : grid_.cols - kPadded);
       const double at = (y[side] - grid_.origin[side]) * grid_.per_length;
       inside[side] = at >= 2.0 && at <= last;
-      place[side] = std::min(std::max(at, 2.0), last);
+      place[side] = std::min(std::max(2.0, at), last);  // 2 for what is not a number
     }
     const Splines<double> row = splines_at<true>(quintic_, place[0]),
                           col = splines_at<true>(quintic_, place[1]);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "exact_knn.hpp"
@@ -308,10 +309,11 @@ class NearSet {
   void nearest(const TrueDistances<T>& truth, int64_t i, const float* d, int64_t k, int32_t* index,
                double* distance) {
     const int64_t n = truth.n, origin = truth.origins[i];
-    const float all = std::numeric_limits<float>::max();
+    const float all = std::numeric_limits<float>::infinity();
     float reach = n > 64 * kStride ? truth.high(i, guess(d, n, origin, k)) : all;
     collect(d, n, origin, reach);
     if (static_cast<int64_t>(found_.size()) < k) collect(d, n, origin, reach = all);
+    if (static_cast<int64_t>(found_.size()) < k) throw std::invalid_argument("distances must not be NaN");
     values_.clear();
     for (int32_t j : found_) values_.push_back(d[j]);
     // All that may be among the k nearest: no farther than the k-th, as far as rounding allows to say.
@@ -330,7 +332,8 @@ class NearSet {
   float guess(const float* d, int64_t n, int64_t origin, int64_t k) {
     values_.clear();
     for (int64_t j = 0; j < n; j += kStride)
-      if (j != origin) values_.push_back(d[j]);
+      if (j != origin && d[j] == d[j]) values_.push_back(d[j]);
+    if (values_.empty()) return std::numeric_limits<float>::infinity();
     return nth(std::min<int64_t>(static_cast<int64_t>(values_.size()) - 1, k / kStride + 4));
   }
   float nth(int64_t place) {

@@ -64,7 +64,7 @@ inline RpTree build_rp_tree(const float* x, int64_t n, int64_t n_features, int64
     const int64_t nodes = static_cast<int64_t>(t.leaves.size()) - 1;
     const Random rng(seed, (tree << 8) | level);
     std::vector<int64_t> next(static_cast<size_t>(2 * nodes + 1), n);
-    parallel_blocks(nodes, 1, threads, [&](int64_t node, int64_t) {
+    const auto split = [&](int64_t node, int64_t) {
       const int64_t lo = t.leaves[static_cast<size_t>(node)], hi = t.leaves[static_cast<size_t>(node) + 1];
       const int64_t size = hi - lo, half = (size + 1) / 2;
       const uint64_t draw = static_cast<uint64_t>(node) * 2;
@@ -75,12 +75,19 @@ inline RpTree build_rp_tree(const float* x, int64_t n, int64_t n_features, int64
       std::vector<float> direction(static_cast<size_t>(n_features));
       for (int64_t k = 0; k < n_features; ++k) direction[static_cast<size_t>(k)] = xa[k] - xb[k];
       uint64_t* node_keys = keys.data() + lo;
-      kernel<project_rows>()(x, n_features, ids, size, direction.data(), node_keys);
+      // Within a loop over nodes this is one thread's work; at the top of the tree all threads share it.
+      parallel_blocks(size, 4096, threads, [&](int64_t from, int64_t to) {
+        kernel<project_rows>()(x, n_features, ids + from, to - from, direction.data(), node_keys + from);
+      });
       std::nth_element(node_keys, node_keys + half, node_keys + size);
       for (int64_t c = 0; c < size; ++c) ids[c] = static_cast<int32_t>(node_keys[c] & 0xffffffffu);
       next[static_cast<size_t>(2 * node)] = lo;
       next[static_cast<size_t>(2 * node) + 1] = lo + half;
-    });
+    };
+    if (nodes < threads)
+      for (int64_t node = 0; node < nodes; ++node) split(node, node + 1);
+    else
+      parallel_blocks(nodes, 1, threads, split);
     t.leaves = std::move(next);
   }
   return t;

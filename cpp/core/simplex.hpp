@@ -202,7 +202,7 @@ class Coder {
       }
       lipschitz = std::max(lipschitz, row);
     }
-    if (!(lipschitz > 1e-300)) return;  // all in one place
+    if (!(lipschitz > 1e-300) || !std::isfinite(lipschitz)) return;  // all in one place, or too far to say
     x_.assign(size(k), 0.0);
     for (size_t i = 0; i < code_.size(); ++i) x_[i] = code_[i].value;
     ahead_ = x_;
@@ -405,7 +405,7 @@ void code_block(const T* rows, const double* center, const std::vector<T>& panel
     initial.clear();
     if (start.indptr != nullptr)
       for (int64_t e = start.indptr[i]; e < start.indptr[i + 1]; ++e)
-        initial.push_back({start.indices[e], start.values[e]});
+        if (start.values[e] > 0.0) initial.push_back({start.indices[e], start.values[e]});
     coder.solve(products.data() + (i - lo) * stride, squared_norm(centered.data() + (i - lo) * d, d),
                 initial.data(), static_cast<int64_t>(initial.size()));
     report.objective[i] = coder.value();

@@ -1,118 +1,153 @@
-// Exact nearest neighbours of sparse rows (CSR). A few query rows at a time are laid out densely; the matrix
-// as a whole never is.
+// Exact nearest neighbours among sparse rows (CSR). The products of a row with all others are made from the
+// columns it has entries in; where that is more work than going through the matrix once for sixteen rows,
+// these are laid out side by side. Either way a product is summed in the order of its columns: the same
+// bytes.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "bounded_lists.hpp"
+#include "compressed.hpp"
 #include "parallel.hpp"
-#include "refine.hpp"
 #include "simd.hpp"
+#include "sparse_columns.hpp"
 
 namespace winkel {
 
-template <class T>
-struct SparseRows {
-  const int64_t* indptr;
-  const int32_t* indices;
-  const T* values;
-  int64_t n;
-  int64_t n_features;
-};
+namespace sparse {
 
-constexpr int kSparseLanes = 16;
+constexpr int kQueries = 16;      // rows that are searched for together
+constexpr int64_t kSlice = 64;    // points whose distances are looked at together
+constexpr double kScatter = 0.1;  // time of a scattered product over that of an entry gone through
 
-// Dot products of one sparse row with 16 query rows that stand side by side in `dense`.
-WINKEL_CLONES void sparse_dot16(const int32_t* indices, const float* values, int64_t count,
-                                const float* dense, float* out) {
-  float acc[kSparseLanes] = {};
+// Distances of one sparse row to sixteen that stand side by side in `dense`; whether any is within its limit.
+WINKEL_CLONES bool measure_queries(const int32_t* columns, const float* values, int64_t count,
+                                   const float* dense, float norm, const float* q_norm, const float* limit,
+                                   float* out) {
+  float acc[kQueries] = {};
   for (int64_t k = 0; k < count; ++k) {
-    const float* column = dense + static_cast<int64_t>(indices[k]) * kSparseLanes;
+    const float* column = dense + int64_t{columns[k]} * kQueries;
     const float v = values[k];
-    for (int l = 0; l < kSparseLanes; ++l) acc[l] += v * column[l];
+    for (int l = 0; l < kQueries; ++l) acc[l] += v * column[l];
   }
-  for (int l = 0; l < kSparseLanes; ++l) out[l] = acc[l];
+  int any = 0;
+  for (int l = 0; l < kQueries; ++l) {
+    out[l] = (q_norm[l] + norm) - 2.0f * acc[l];
+    any |= out[l] <= limit[l];
+  }
+  return any != 0;
 }
 
-// Offers to the lists of queries [first, last) every point of x. `own`: queries are the points themselves.
-inline void search_sparse(const SparseRows<float>& q, const float* q_norm, const SparseRows<float>& x,
-                          const float* x_norm, bool own, int64_t first, int64_t last, BoundedLists& lists,
-                          int threads) {
-  parallel_blocks(last - first, kSparseLanes, threads, [&](int64_t lo, int64_t hi) {
-    const int64_t q0 = first + lo, count = hi - lo;
-    std::vector<float> dense(static_cast<size_t>(x.n_features * kSparseLanes), 0.0f);
-    for (int64_t l = 0; l < count; ++l)
-      for (int64_t k = q.indptr[q0 + l]; k < q.indptr[q0 + l + 1]; ++k)
-        dense[static_cast<size_t>(int64_t{q.indices[k]} * kSparseLanes + l)] += q.values[k];
-    float dot[kSparseLanes];
-    for (int64_t j = 0; j < x.n; ++j) {
+// Makes distances of products, in place; whether any is within the limit.
+WINKEL_CLONES bool measure_points(float* products, const float* norm, int64_t count, float q_norm,
+                                  float limit) {
+  int any = 0;
+  for (int64_t j = 0; j < count; ++j) {
+    products[j] = (q_norm + norm[j]) - 2.0f * products[j];
+    any |= products[j] <= limit;
+  }
+  return any != 0;
+}
+
+}  // namespace sparse
+
+// Sparse points with their columns as lists, made once; searched a range of rows at a time.
+class SparseSearcher {
+ public:
+  SparseSearcher(const SparseRows<float>& x, const float* norm, int width)
+      : n_(x.n),
+        indptr_(x.indptr, x.indptr + x.n + 1),
+        values_(x.values, x.values + indptr_.back()),
+        norm_(norm, norm + x.n),
+        columns_(x),
+        lists_(x.n, width) {}
+
+  int64_t size() const { return n_; }
+  const BoundedLists& lists() const { return lists_; }
+
+  // Offers every other point to the lists of rows [first, last).
+  void run(int64_t first, int64_t last, int threads) {
+    std::vector<Scratch> scratch(static_cast<size_t>(threads));
+    parallel_blocks(last - first, sparse::kQueries, threads, [&](int64_t lo, int64_t hi) {
+      Scratch& own = scratch[static_cast<size_t>(thread_id())];
+      double scattered = 0.0;
+      for (int64_t e = indptr_[at(first + lo)]; e < indptr_[at(first + hi)]; ++e)
+        scattered +=
+            static_cast<double>(columns_.end(columns_.number(e)) - columns_.begin(columns_.number(e)));
+      if (sparse::kScatter * scattered < static_cast<double>(values_.size()))
+        for (int64_t i = first + lo; i < first + hi; ++i) by_columns(i, own);
+      else
+        side_by_side(first + lo, first + hi, own);
+    });
+  }
+
+ private:
+  struct Scratch {
+    std::vector<float> products, dense;  // zeros between uses
+  };
+
+  static size_t at(int64_t i) { return static_cast<size_t>(i); }
+
+  float limit(int64_t i) const { return NeighborKey::distance(lists_.last(i)); }
+
+  void offer(int64_t i, int64_t j, float distance) {
+    if (i != j) lists_.offer(i, NeighborKey::make(distance, i, j, n_));
+  }
+
+  void by_columns(int64_t i, Scratch& own) {
+    poll();
+    own.products.resize(at(n_), 0.0f);
+    float* products = own.products.data();
+    for (int64_t e = indptr_[at(i)]; e < indptr_[at(i) + 1]; ++e) {
+      const int32_t c = columns_.number(e);
+      const float v = values_[at(e)];
+      for (const auto* p = columns_.begin(c); p != columns_.end(c); ++p) products[p->row] += v * p->value;
+    }
+    const auto measure = kernel<sparse::measure_points>();
+    for (int64_t j0 = 0; j0 < n_; j0 += sparse::kSlice) {
+      const int64_t count = std::min(sparse::kSlice, n_ - j0);
+      if (measure(products + j0, norm_.data() + j0, count, norm_[at(i)], limit(i)))
+        for (int64_t j = j0; j < j0 + count; ++j) offer(i, j, products[j]);
+    }
+    std::fill_n(products, n_, 0.0f);
+  }
+
+  void side_by_side(int64_t first, int64_t last, Scratch& own) {
+    own.dense.resize(at(columns_.count() * sparse::kQueries), 0.0f);
+    const auto each = [&](const auto& body) {
+      for (int64_t i = first; i < last; ++i)
+        for (int64_t e = indptr_[at(i)]; e < indptr_[at(i) + 1]; ++e)
+          body(own.dense[at(int64_t{columns_.number(e)} * sparse::kQueries + i - first)], values_[at(e)]);
+    };
+    each([](float& place, float value) { place = value; });
+    float q_norm[sparse::kQueries] = {}, limits[sparse::kQueries], distance[sparse::kQueries];
+    for (int64_t l = 0; l < sparse::kQueries; ++l) {
+      q_norm[l] = first + l < last ? norm_[at(first + l)] : 0.0f;
+      limits[l] = first + l < last ? limit(first + l) : -1.0f;
+    }
+    const auto measure = kernel<sparse::measure_queries>();
+    for (int64_t j = 0; j < n_; ++j) {
       if (j % 1024 == 0) poll();
-      const int64_t begin = x.indptr[j];
-      kernel<sparse_dot16>()(x.indices + begin, x.values + begin, x.indptr[j + 1] - begin, dense.data(), dot);
-      for (int64_t l = 0; l < count; ++l) {
-        const int64_t i = q0 + l;
-        if (own && i == j) continue;
-        const float d = (q_norm[i] + x_norm[j]) - 2.0f * dot[l];
-        lists.offer(i, NeighborKey::make(d, own ? i : -1, j, x.n));
+      const int64_t begin = indptr_[at(j)];
+      if (!measure(columns_.numbers() + begin, values_.data() + begin, indptr_[at(j) + 1] - begin,
+                   own.dense.data(), norm_[at(j)], q_norm, limits, distance))
+        continue;
+      for (int64_t l = 0; l < last - first; ++l) {
+        if (!(distance[l] <= limits[l])) continue;
+        offer(first + l, j, distance[l]);
+        limits[l] = limit(first + l);
       }
     }
-  });
-}
-
-// Calls visit(a, b) for every column where one of two rows with sorted columns has an entry.
-template <class T, class Visit>
-void visit_columns(const SparseRows<T>& q, int64_t i, const SparseRows<T>& x, int64_t j, const Visit& visit) {
-  int64_t a = q.indptr[i], b = x.indptr[j];
-  const int64_t a_end = q.indptr[i + 1], b_end = x.indptr[j + 1];
-  while (a < a_end || b < b_end) {
-    if (b == b_end || (a < a_end && q.indices[a] < x.indices[b])) {
-      visit(static_cast<double>(q.values[a++]), 0.0);
-    } else if (a == a_end || x.indices[b] < q.indices[a]) {
-      visit(0.0, static_cast<double>(x.values[b++]));
-    } else {
-      visit(static_cast<double>(q.values[a++]), static_cast<double>(x.values[b++]));
-    }
+    each([](float& place, float) { place = 0.0f; });
   }
-}
 
-template <class T>
-double sparse_euclidean(const SparseRows<T>& q, int64_t i, const SparseRows<T>& x, int64_t j) {
-  const auto sum = [&](double stretch) {
-    double total = 0.0;
-    visit_columns(q, i, x, j, [&](double a, double b) {
-      const double d = (a - b) * stretch;
-      total += d * d;
-    });
-    return total;
-  };
-  const double plain = sum(1.0);
-  return plain < kTinySum ? std::sqrt(sum(kStretch)) / kStretch : std::sqrt(plain);
-}
-
-// Half the squared distance of the directions, as in cosine_distance.
-template <class T>
-double sparse_cosine(const SparseRows<T>& q, int64_t i, const SparseRows<T>& x, int64_t j) {
-  const T *q_row = q.values + q.indptr[i], *x_row = x.values + x.indptr[j];
-  const Direction<T> u(q_row, q.indptr[i + 1] - q.indptr[i], false),
-      v(x_row, x.indptr[j + 1] - x.indptr[j], false);
-  if (u.length == 0.0 || v.length == 0.0) return u.length == v.length ? 0.0 : 1.0;
-  const double longer = std::max(u.length, v.length);
-  const double su = longer / u.length * u.stretch, sv = longer / v.length * v.stretch;
-  double sum = 0.0;
-  visit_columns(q, i, x, j, [&](double a, double b) {
-    const double d = a * su - b * sv;
-    sum += d * d;
-  });
-  return 0.5 * (sum / (longer * longer));
-}
-
-template <class T>
-double sparse_distance(DistanceKind kind, const SparseRows<T>& q, int64_t i, const SparseRows<T>& x,
-                       int64_t j) {
-  return kind == DistanceKind::cosine ? sparse_cosine(q, i, x, j) : sparse_euclidean(q, i, x, j);
-}
+  int64_t n_;
+  std::vector<int64_t> indptr_;
+  std::vector<float> values_, norm_;
+  SparseColumns<float> columns_;
+  BoundedLists lists_;
+};
 
 }  // namespace winkel

@@ -1,15 +1,16 @@
-// Exact nearest neighbours of new sparse rows. One query row at a time is laid out densely; the matrix never
-// is.
+// Exact nearest neighbours of new sparse rows, by the columns that they have entries in.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "parallel.hpp"
-#include "sparse_knn.hpp"
+#include "sparse_columns.hpp"
+#include "sparse_distance.hpp"
 
 namespace winkel {
 
@@ -17,7 +18,7 @@ template <class T>
 class SparseQuery {
  public:
   SparseQuery(DistanceKind kind, const SparseRows<T>& q, const SparseRows<T>& x, int64_t k)
-      : kind_(kind), q_(q), x_(x), k_(k), square_(static_cast<size_t>(x.n)) {
+      : kind_(kind), q_(q), x_(x), k_(k), columns_(x), square_(static_cast<size_t>(x.n)) {
     int64_t longest = 0;
     for (int64_t j = 0; j < x.n; ++j) {
       longest = std::max(longest, x.indptr[j + 1] - x.indptr[j]);
@@ -30,11 +31,11 @@ class SparseQuery {
   // The k nearest rows of x for each row of q, nearest first, of equally near ones the first; k ≤ x.n.
   void run(int32_t* index, T* distance, int threads) const {
     parallel_blocks(q_.n, 16, threads, [&](int64_t lo, int64_t hi) {
-      std::vector<double> dense(at(x_.n_features)), low(at(x_.n)), high(at(x_.n));
+      std::vector<double> products(at(x_.n)), low(at(x_.n)), high(at(x_.n));
       std::vector<std::pair<double, int64_t>> found;
       for (int64_t i = lo; i < hi; ++i) {
         poll();
-        bound(i, dense, low, high);
+        bound(i, products, low, high);
         // At least k rows are no farther than this, so that rows which cannot be as near need no second look.
         std::nth_element(high.begin(), high.begin() + (k_ - 1), high.end());
         const double reach = high[at(k_ - 1)];
@@ -52,38 +53,42 @@ class SparseQuery {
 
  private:
   static constexpr double kTiny = 1e-280;  // squares below lose digits
+  static constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
   static size_t at(int64_t i) { return static_cast<size_t>(i); }
   static double product(T a, T b) { return static_cast<double>(a) * static_cast<double>(b); }
 
   // Bounds on the squared distance of row i to each point (for cosine: of their directions), by one product
-  // each.
-  void bound(int64_t i, std::vector<double>& dense, std::vector<double>& low,
+  // each, summed in the order of the columns. `products` is a place to work in.
+  void bound(int64_t i, std::vector<double>& products, std::vector<double>& low,
              std::vector<double>& high) const {
     double square = 0.0;
+    std::fill(products.begin(), products.end(), 0.0);
     for (int64_t e = q_.indptr[i]; e < q_.indptr[i + 1]; ++e) {
-      dense[at(q_.indices[e])] = static_cast<double>(q_.values[e]);
       square += product(q_.values[e], q_.values[e]);
+      const int32_t c = columns_.find(q_.indices[e]);
+      if (c < 0) continue;
+      for (const auto* p = columns_.begin(c); p != columns_.end(c); ++p)
+        products[at(p->row)] += product(p->value, q_.values[e]);
     }
     for (int64_t j = 0; j < x_.n; ++j) {
-      double dot = 0.0;
-      for (int64_t e = x_.indptr[j]; e < x_.indptr[j + 1]; ++e)
-        dot += static_cast<double>(x_.values[e]) * dense[at(x_.indices[e])];
+      const double dot = products[at(j)];
       double middle = square + square_[at(j)] - 2.0 * dot, error = rounding_ * (square + square_[at(j)]);
       if (kind_ == DistanceKind::cosine) {
         const bool known = std::min(square, square_[at(j)]) > kTiny;  // else anything from 0 to 4 is possible
         middle = known ? 2.0 - 2.0 * dot / (std::sqrt(square) * std::sqrt(square_[at(j)])) : 2.0;
         error = known ? 2.0 * rounding_ : 2.0;
       }
-      low[at(j)] = middle - error - kTiny;
-      high[at(j)] = middle + error + kTiny;
+      const bool finite = std::abs(middle) + error < kInfinite;  // squares of large numbers overflow
+      low[at(j)] = finite ? middle - error - kTiny : -kInfinite;
+      high[at(j)] = finite ? middle + error + kTiny : kInfinite;
     }
-    for (int64_t e = q_.indptr[i]; e < q_.indptr[i + 1]; ++e) dense[at(q_.indices[e])] = 0.0;
   }
 
   DistanceKind kind_;
   SparseRows<T> q_, x_;
   int64_t k_;
+  SparseColumns<T> columns_;
   std::vector<double> square_;
   double rounding_;
 };

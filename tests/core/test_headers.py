@@ -1,5 +1,6 @@
 """Every header of the core compiles alone, so that no order of includes matters."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 CPP = Path(__file__).parents[2] / "cpp"
 HEADERS = [path for path in sorted((CPP / "core").glob("*.hpp")) if "#pragma once" in path.read_text()]
-COMPILER = shutil.which("g++") or shutil.which("clang++")
+COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
 
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on the path")

@@ -1,5 +1,6 @@
-"""The pool of threads, tried without Python, also under the sanitizers that see races and wrong memory."""
+"""The pool of threads and the main kernels, tried without Python, also under the sanitizers that see races and wrong memory."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,26 +8,32 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-COMPILER = shutil.which("g++") or shutil.which("clang++")
+COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
 
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on the path")
-@pytest.mark.parametrize("sanitizer", [None, "thread", "address,undefined"])
-def test_pool(sanitizer, tmp_path):
-    program = tmp_path / "pool"
+@pytest.mark.parametrize(
+    ("name", "sanitizer"),
+    [("pool", None), ("pool", "thread"), ("pool", "address,undefined"), ("races", "thread")],
+)
+def test_program(name, sanitizer, tmp_path):
+    program = tmp_path / name
     flags = [
         "-std=c++17",
-        "-O2",
+        "-O1",
         "-g",
         "-pthread",
         "-Wall",
         "-Wextra",
         "-Werror",
+        "-Wno-psabi",
+        "-ffp-contract=off",
+        "-DWINKEL_NO_CLONES",
         f"-I{HERE.parents[1] / 'cpp'}",
     ]
     flags += [f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all"] if sanitizer else []
     made = subprocess.run(
-        [str(COMPILER), *flags, str(HERE / "pool.cpp"), "-o", str(program)], capture_output=True, text=True
+        [str(COMPILER), *flags, str(HERE / f"{name}.cpp"), "-o", str(program)], capture_output=True, text=True
     )
     if sanitizer and "cannot find" in made.stderr:
         pytest.skip(f"the {sanitizer} sanitizer is not installed")

@@ -234,17 +234,19 @@ def exact_sparse(X: Matrix, k: int, metric: str, run: Run) -> tuple[Indices, Flo
     (n, m), n_jobs = X.shape, run.n_jobs
     width, rule = min(k + SLACK, n - 1), RULES[metric]
     entry = 44.0 if metric == "cosine" else 28.0
-    need = n * (width * 24.0 + 40) + X.nnz * entry + n_jobs * m * 64.0 + 16e6
+    copies = 16.0 * n + 24.0 * X.nnz  # the rows once more, and their columns as lists
+    scratch = 4.0 * n + 64.0 * min(m, X.nnz)
+    need = n * (width * 24.0 + 40) + X.nnz * entry + copies + n_jobs * scratch + 16e6
     run.check_memory(need, f"The neighbour search of {n} sparse rows", "Raise max_memory or lower n_jobs.")
     P, factor = _prepare_sparse(X, metric)
     indptr, indices, values = _csr_parts(P)
     norm = squared_row_norms(P).astype(np.float32)
     search = _core.SparseSearch(indptr, indices, values.astype(np.float32), P.shape[1], norm, width)
-    del P, values
+    del P, values, indptr, indices  # the search has copies
     for first in run.progress(range(0, n, _SPARSE_STEP), "exact neighbours"):
         search.run(first, min(n, first + _SPARSE_STEP), n_jobs)
     candidates, reach = search.result()
-    del search, indptr, indices
+    del search
     parts = _csr_parts(X)
     index, distance = _core.refine_neighbors_sparse(*parts, m, candidates, rule.kind, k, n_jobs)
     last = distance[:, -1]

@@ -153,7 +153,7 @@ def test_every_group_has_a_leader_whose_neighbours_the_others_are(n, k, seed):
     [
         ([0, 1], 2, "every node"),
         ([0, 1, 1], 2, "every node"),
-        ([0, 1, 3], 2, "range"),
+        ([0, 1, 3], 2, "every node"),
         ([2, 1, 0], 1, "weight"),
     ],
 )
