@@ -201,10 +201,10 @@ Examples
 >>> import anndata
 >>> import numpy as np
 >>> import winkel as wk
->>> adata = anndata.AnnData(np.random.default_rng(0).normal(size=(100, 3)))
+>>> adata = anndata.AnnData(np.random.default_rng(0).normal(size=(300, 3)))
 >>> model = wk.scverse.{name}(adata, trust=False)
 >>> adata.obsm["X_{name}"].shape[0]
-100
+300
 """
 
 
