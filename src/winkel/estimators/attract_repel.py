@@ -54,7 +54,7 @@ class AttractRepel(ForceEmbedder):
     exaggeration_iter : int or None, default=None
         For how many iterations; None is what suits the objective: a share of `max_iter`.
     max_iter : int or None, default=None
-        Number of iterations; None is what suits objective and solver: 180 for "tsne", 200 for "lle", 150 for "umap", 300 for
+        Number of iterations; None is what suits objective and solver: 180 for "tsne", 200 for "lle" and "umap", 300 for
         "two_kernel_pca" and 500 for "pca"; with small steps 750, 500, 300 and 300.
     tol : float or None, default=None
         Size of the forces at which the fit ends; None is 1e-6 of the similarities for "pca", and 0, which makes all

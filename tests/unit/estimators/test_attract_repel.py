@@ -139,6 +139,33 @@ def test_new_rows_of_lle_are_placed_by_the_kernel_of_the_fit(objective):
     assert np.abs(linear.transform(2 * NEW) - linear.transform(NEW)).max() > 0.1
 
 
+@pytest.mark.parametrize(
+    "objective", [LLE(kernel_x="fuzzy"), LLE(kernel_x="perplexity", perplexity=5.0)], ids=lambda o: o.kernel_x
+)
+def test_new_rows_of_lle_join_their_kind(objective):
+    labels, order = load_digits().target, rng().permutation(len(X_DIGITS))
+    old, new = order[:600], order[600:800]
+    fitted = model(objective, max_iter=100).fit(X_DIGITS[old])
+
+    def accuracy(places, own, first):
+        d = np.linalg.norm(places[:, None] - fitted.embedding_[None], axis=2)
+        near = np.argsort(d, axis=1)[:, first : first + 10]
+        return np.mean([np.bincount(labels[old[row]]).argmax() for row in near] == own)
+
+    known = accuracy(fitted.embedding_, labels[old], 1)  # the row itself left out
+    assert known > 0.92
+    assert accuracy(fitted.transform(X_DIGITS[new]), labels[new], 0) > known - 0.03
+
+
+def test_graphs_where_they_will_do():
+    graph = wk.graph.knn(SOME, 9)
+    for objective in (LLE(kernel_x="fuzzy", n_neighbors=9), TwoKernelPCA(n_neighbors=9)):
+        by_graph = model(objective).fit(graph)
+        assert_sound(by_graph, 120)
+        by_rows = model(objective, init="spectral").fit(SOME)
+        np.testing.assert_allclose(by_graph.embedding_, by_rows.embedding_, atol=1e-3)
+
+
 def test_new_rows_of_pca_are_the_projection():
     fitted = model(PCA(), max_iter=300, tol=1e-10).fit(SOME)
     centred, Y = SOME - SOME.mean(axis=0), fitted.embedding_

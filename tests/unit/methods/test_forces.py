@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -26,7 +29,7 @@ from winkel.methods.forces.data_kernels import (
 )
 from winkel.methods.forces.force_problem import ForceProblem, choose_pairs
 from winkel.methods.forces.map_kernels import MapKernel, fit_umap_curve, map_kernel
-from winkel.methods.forces.objectives import LLE, PCA, TSNE, UMAP, TwoKernelPCA
+from winkel.methods.forces.objectives import LLE, PCA, TSNE, UMAP, PairLoss, TwoKernelPCA, general
 from winkel.methods.forces.pca_problem import DenseGram, ExactDescent, FactoredGram, PcaProblem, best_step
 from winkel.methods.forces.reconstruction import weights_by_rows, weights_by_similarity, weights_of_similar
 from winkel.problem.grid import GridField
@@ -308,6 +311,69 @@ def test_attraction_and_repulsion_of_lemma_4():
     np.testing.assert_allclose(found.repulsion[off], (W.T @ W + 1 / 60)[off], atol=1e-12)
 
 
+@functools.cache
+def own_objectives():
+    """Defined when first used: what is defined is registered, and other tests run over the registry."""
+
+    @dataclass(frozen=True)
+    class Squares(PairLoss):
+        """Two-kernel PCA written as a formula."""
+
+        kernel_x: str = "rbf"
+        gamma: float | None = None
+
+        def pair_loss(self, kx, ky):
+            return (kx - ky) ** 2, 2 * (ky - kx)
+
+    @dataclass(frozen=True)
+    class Wells(PairLoss):
+        """An F and a kernel on the map that winkel does not have."""
+
+        kernel_x: str = "centered_linear"
+
+        def pair_loss(self, kx, ky):
+            return np.cosh(ky - kx / 500), np.sinh(ky - kx / 500)
+
+        def map_kernel(self, s):
+            return np.exp(-np.sqrt(1 + s)), -0.5 * np.exp(-np.sqrt(1 + s)) / np.sqrt(1 + s)
+
+    return {"squares": Squares(), "wells": Wells()}
+
+
+def test_a_formula_of_ones_own_is_the_objective_it_spells():
+    Y = some_map()
+    own, known = (
+        problem_of(o).gradient(Y)
+        for o in (own_objectives()["squares"], TwoKernelPCA(kernel_x="rbf", kernel_y="cauchy"))
+    )
+    assert own[0] == pytest.approx(known[0], rel=1e-9)
+    np.testing.assert_allclose(own[1], known[1], rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["squares", "wells"])
+def test_a_formula_of_ones_own_has_gradient_forces_map_and_places(name, monkeypatch):
+    objective = own_objectives()[name]
+    monkeypatch.setattr(general, "_BLOCK", 7 * 60)  # several blocks of rows
+    test_gradient_is_that_of_the_value(objective, 3)
+    test_forces_of_all_pairs_make_the_gradient(objective)
+    model = wk.AttractRepel(objective=objective, max_iter=30, random_state=0).fit(X)
+    start = wk.AttractRepel(objective=objective, max_iter=0, random_state=0).fit(X)
+    assert model.objective_ < start.objective_
+    close = model.transform(X[:8] + 1e-6)
+    apart = np.linalg.norm(close - model.embedding_[:8], axis=1)
+    assert np.median(apart) < 0.3 * np.median(pdist(model.embedding_))
+    assert model.transform(X[3:4] + 1e-6).tobytes() == model.transform(X[:8] + 1e-6)[3].tobytes()
+
+
+def test_a_formula_of_ones_own_refuses_what_has_no_meaning():
+    for change, message in (
+        ({"exaggeration": 4.0}, "exaggeration must be None with objective 'squares'"),
+        ({"pairs": "field"}, "pairs must be one of 'auto', 'exact'"),
+    ):
+        with pytest.raises(InvalidParameterError, match=message):
+            wk.AttractRepel(objective=own_objectives()["squares"], **change).fit(X)
+
+
 # ------------------------------------------------------------------------------------ all pairs, cheaper
 
 
@@ -400,10 +466,13 @@ def test_best_step_is_the_least_of_the_quartic():
     assert abs(steps[np.argmin(losses)] - length) <= steps[1]
 
 
-def test_a_gram_matrix_by_its_factor_is_the_dense_one():
-    F = X - X.mean(axis=0)
-    factored, dense = FactoredGram(F), DenseGram.of(X @ X.T)
+@pytest.mark.parametrize("columns", [64, 9], ids=["wide", "tall"])
+def test_a_gram_matrix_by_its_factor_is_the_dense_one(columns):
+    rows = X[:, 20 : 20 + columns] if columns < 64 else X
+    F = rows - rows.mean(axis=0)
+    factored, dense = FactoredGram(F), DenseGram.of(rows @ rows.T)
     assert factored.n == dense.n == 60
+    assert factored._smaller().shape == (min(60, columns),) * 2
     np.testing.assert_allclose(factored.times(some_map()), dense.times(some_map()))
     assert factored.square_norm() == pytest.approx(dense.square_norm())
     np.testing.assert_allclose(factored.top_eigenvalues(5), dense.top_eigenvalues(5))

@@ -96,7 +96,7 @@ class Agreement:
 
     @property
     def sign(self) -> int:
-        """The sign of the mean inner product: Conjecture 1 says +1 for "umap" and "lle"."""
+        """The sign of the mean inner product, in which early iterates, whose gradients are large, weigh most."""
         return int(np.sign(np.mean(self.inner)))
 
 
@@ -115,8 +115,9 @@ def gradient_agreement(
 ) -> Agreement:
     """How the gradients of two objectives agree along an optimisation of the first.
 
-    This is what Conjecture 1 of Draganov and Dohn (2023) is about: that the inner product of the gradients of "umap" and
-    "lle" is positive on average.
+    This is what Conjecture 1 of Draganov and Dohn (2023) is about: that the inner product of the gradients of UMAP and of
+    two-kernel LLE, `LLE(kernel_x="fuzzy", kernel_y="umap")`, is positive on average. docs/forces.md tells what was found. The
+    run is by small steps without exaggeration.
 
     Parameters
     ----------

@@ -22,7 +22,6 @@ from ...solvers import iterate
 from ...typing import FloatArray, Metric
 from ..starts import principal_start, spectral_start
 from .data_kernels import NewRows, Source, similarity_matrix
-from .force_problem import ForceProblem
 from .objectives.base import Objective, Sums
 from .schedule import Schedule, scaled_start
 
@@ -50,7 +49,7 @@ def fit(data: Any, settings: Settings, run: Run) -> Embedding:
     source, objective = prepare(data, settings.objective, settings.metric, run)
     sums = Sums(settings.pairs, settings.n_components, source.dtype)
     problem = objective.problem(objective.weights(source, run), sums, run)
-    how = problem.how if isinstance(problem, ForceProblem) else "exact"
+    how = getattr(problem, "how", "exact")
     plan = settings.plan.for_pairs(how)
     start = _start(source, objective, settings, plan, run)
     solver = objective.solver(plan, problem)

@@ -86,10 +86,15 @@ class FactoredGram:
         return np.asarray(np.sum(self.factor[i] * self.factor[j], axis=1))
 
     def square_norm(self) -> float:
-        return float(np.sum(np.square(matmul(self.factor.T, self.factor))))
+        return float(np.sum(np.square(self._smaller())))
 
     def top_eigenvalues(self, k: int) -> Matrix:
-        return _top_eigenvalues(matmul(self.factor.T, self.factor), k)
+        return _top_eigenvalues(self._smaller(), k)
+
+    def _smaller(self) -> Matrix:
+        """FᵀF or FFᵀ, which have the same norm and the same eigenvalues but for zeros."""
+        n, r = self.factor.shape
+        return matmul(self.factor.T, self.factor) if r <= n else matmul(self.factor, self.factor.T)
 
 
 def _top_eigenvalues(S: Matrix, k: int) -> Matrix:

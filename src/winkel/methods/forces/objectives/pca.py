@@ -30,7 +30,8 @@ class PCA(Objective):
     rank : int or None, default=None
         Rank of an approximation of the similarities by which forces are found. `history_` then holds the two sides of
         Lemma 3, "error" and "lemma3", whose condition is that the first is the larger, and the cosine of the approximate
-        and the exact gradient, "agreement". None takes the similarities as they are.
+        and the exact gradient, "agreement". This is to look at, and takes longer: the exact gradient is found too. None takes
+        the similarities as they are.
     kernel_x : {"centered_linear", "linear", "rbf", "precomputed"}, default="centered_linear"
         Kernel on the data. "precomputed" takes X as a symmetric matrix of similarities.
     gamma : float or None, default=None

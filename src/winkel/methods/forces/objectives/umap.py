@@ -68,7 +68,7 @@ class UMAP(PairObjective):
 
     kept_constants: ClassVar[tuple[str, ...]] = ("degree",)
     schedule: ClassVar[Schedule] = Schedule(
-        "lbfgs", 150, exaggeration=4.0, exaggeration_iter=50, start_spread=4.0
+        "lbfgs", 200, exaggeration=4.0, exaggeration_iter=65, start_spread=4.0
     )
     steps: ClassVar[Schedule] = Schedule(
         "adam", 300, 1.0, exaggeration=4.0, exaggeration_iter=90, start_spread=4.0
