@@ -9,12 +9,11 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ...algebra import eigh
+from ...algebra import eigh, matmul
 from ...algebra import norm as length
 from ...checks import choice
 from ...errors import DataWarning
@@ -151,18 +150,27 @@ def orthonormal_spectrum(codes: sp.csr_array, k: int) -> Spectrum:
     used = np.flatnonzero(usage > 0)
     joint = (codes.T @ codes).tocsr()[used][:, used].toarray()
     wanted = max(0, min(k, len(used) - 1))
-    with threadpool_limits(1, user_api="blas"):
-        # In the basis of what is orthogonal to the constant function, so that a graph in pieces, with which μ = 0 has more
-        # functions, gives no mixture with it.
-        rest = scipy.linalg.null_space((1.0 + usage[used])[None, :])
-        smooth = rest.T @ (np.diag(usage[used]) - joint) @ rest
-        values, inner = scipy.linalg.eigh(smooth, rest.T @ rest + rest.T @ joint @ rest)
-        vectors, values = (rest @ inner)[:, :wanted], values[:wanted]
+    # In the basis of what is orthogonal to the constant function, so that a graph in pieces, with which μ = 0 has more
+    # functions, gives no mixture with it; and there in the basis in which I + XXᵀ is the identity.
+    rest = _orthogonal_to(1.0 + usage[used])
+    size, axes = eigh(matmul(rest.T, matmul(np.eye(len(used)) + joint, rest)))
+    basis = matmul(rest, axes / np.sqrt(size))
+    rough = matmul(basis.T, matmul(np.diag(usage[used]) - joint, basis))
+    values, inner = eigh((rough + rough.T) / 2.0)
+    vectors, values = matmul(basis, inner)[:, :wanted], values[:wanted]
     largest = np.abs(vectors).argmax(axis=0)
     vectors = vectors * np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
     atoms = np.zeros((codes.shape[1], k))
     atoms[used, : vectors.shape[1]] = vectors
     return Spectrum(np.clip(values, 0.0, None), atoms)
+
+
+def _orthogonal_to(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Orthonormal columns that span what is orthogonal to a vector of positive numbers: those of a reflection."""
+    mirror = vector / length(vector)
+    mirror[0] += 1.0
+    reflection = np.eye(len(vector)) - np.outer(mirror, mirror) * (2.0 / float(np.sum(mirror * mirror)))
+    return np.ascontiguousarray(reflection[:, 1:])
 
 
 @dataclass(frozen=True, eq=False)

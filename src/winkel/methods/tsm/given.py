@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, eigsh
 
+from ...algebra import largest_eigenvectors, largest_of_operator
 from ...checks import integer, number
 from ...embedding import Embedding
 from ...errors import InvalidInputError
@@ -20,6 +20,7 @@ from .matching import Matching
 from .quasi_newton import QuasiNewton
 from .similarity import Similarities, row_norms
 
+_SMALL = 1000  # items whose matrix may be dense at the start
 _NO_SUM = -np.inf  # the sum constraint (eq 18) needs rows, which are not known here
 
 
@@ -127,13 +128,10 @@ def _checked(S: Any) -> sp.csr_matrix:
 def _start(S: sp.csr_matrix, norms: Matrix, d: int, tau: float) -> Matrix:
     """The leading eigenvectors of S + τ s sᵀ, as long as they are important: S where pairs are similar, and the least elsewhere."""
     n = S.shape[0]
-    if d >= n - 1:
-        dense = S.toarray() + tau * np.outer(norms, norms)
-        values, vectors = np.linalg.eigh(dense)
+    if n <= _SMALL:
+        values, vectors = largest_eigenvectors(S.toarray() + tau * np.outer(norms, norms), d)
     else:
-        product = LinearOperator(
-            (n, n), matvec=lambda v: S @ v + tau * norms * float(np.sum(norms * v.ravel())), dtype=np.float64
+        values, vectors = largest_of_operator(
+            lambda v: np.asarray(S @ v) + tau * np.outer(norms, np.sum(norms[:, None] * v, axis=0)), n, d
         )
-        values, vectors = eigsh(product, k=d, which="LA", v0=np.ones(n))
-    top = np.argsort(-values)[:d]
-    return np.asarray(vectors[:, top] * np.sqrt(np.maximum(values[top], 0.0)))
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -378,7 +378,7 @@ def test_isomap_unrolls_an_arc():
 
 
 @pytest.mark.filterwarnings("ignore::winkel.errors.DataWarning")
-def test_a_given_matrix_is_matched():
+def test_a_given_matrix_is_matched(monkeypatch):
     X = wk.datasets.load_digits().X[:200]
     norms = np.linalg.norm(X, axis=1)
     S = np.maximum(0, X @ X.T - 0.85 * np.outer(norms, norms))
@@ -393,6 +393,11 @@ def test_a_given_matrix_is_matched():
     again = match_similarities(S, 12, threshold=0.85, max_iter=80, n_jobs=2)
     assert again.Y.tobytes() == made.Y.tobytes()
     assert match_similarities(np.eye(5), 3, threshold=0.5, max_iter=5).Y.shape == (5, 3)
+    monkeypatch.setattr(
+        "winkel.methods.tsm.given._SMALL", 0
+    )  # without a dense matrix it starts from the same place
+    sparsely = match_similarities(S, 12, threshold=0.85, max_iter=0, n_jobs=1)
+    assert sparsely.objective == pytest.approx(made.history.objective[0], rel=1e-4)
 
 
 @pytest.mark.parametrize(
