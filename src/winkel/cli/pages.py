@@ -13,6 +13,7 @@ from ..view.explorer import write_html
 
 _NEIGHBORS = 15
 _FEWEST_ROWS = 8  # of fewer there is nothing to say
+_MOST_ROWS = 10_000  # beyond, the page is left to judge by a sample, in less time than the map took
 
 
 def write_page(
@@ -35,7 +36,8 @@ def write_page(
         for name, column in found.columns.items()
     }
     places: dict[str, Any] = {}
-    if table is not None and table.shape[0] >= _FEWEST_ROWS:
+    large = table is not None and table.shape[0] > _MOST_ROWS
+    if table is not None and not large and table.shape[0] >= _FEWEST_ROWS:
         k = min(_NEIGHBORS, (table.shape[0] - 1) // 3)
         places = {
             title: indicatrix(table, found.Y, n_neighbors=k, metric=metric, n_jobs=n_jobs)
@@ -59,4 +61,6 @@ def write_page(
         indicatrix=places or None,
         scores=scores,
         title=", ".join(maps),
+        data=table if large else None,
+        metric=metric,
     )

@@ -53,6 +53,17 @@ def test_few_rows_have_a_page_too(tmp_path, capsys, written):
     assert written[0]["indicatrix"] is None
 
 
+def test_a_page_of_many_rows_is_judged_by_a_sample(tmp_path, capsys, monkeypatch, written):
+    from winkel.cli import pages
+
+    monkeypatch.setattr(pages, "_MOST_ROWS", 50)
+    table = write_table(tmp_path / "table.csv")
+    command = ("embed", table, "--id", "name", "--label", "kind", "-o", tmp_path / "map.csv")
+    assert call(capsys, *command, "--html", tmp_path / "map.html", *FEW)[0] == 0
+    assert written[0]["indicatrix"] is None
+    assert written[0]["data"].shape[0] == 60  # by which the page judges the map itself
+
+
 @pytest.mark.parametrize("name", ["map.csv", "map.npz", "map.parquet", "m.winkel"])
 def test_view_makes_a_page_of_any_map(tmp_path, capsys, monkeypatch, written, name):
     table = write_table(tmp_path / "table.csv")
