@@ -195,6 +195,17 @@ def arccos(x: Any) -> Any:
     return _each(_core.arccos, x)
 
 
+def sin(x: Any) -> Any:
+    """The sine of an angle of a few turns."""
+    return _each(_core.cos_turns, np.asarray(x) / (2 * np.pi) - 0.25)
+
+
+def tanh(x: Any) -> Any:
+    """The hyperbolic tangent."""
+    fall = exp(-2 * np.abs(x))
+    return np.copysign((1 - fall) / (1 + fall), x)
+
+
 def power(x: Any, exponent: float) -> Any:
     """Positive numbers to a power."""
     return exp(exponent * log(x))

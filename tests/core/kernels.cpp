@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/algebra.hpp"
-#include "core/calibrate.hpp"
 #include "core/curves.hpp"
 #include "core/dense.hpp"
 #include "core/distortion.hpp"
@@ -144,71 +143,62 @@ void searches() {
   tell("true distances", apart);
 }
 
-template <class T>
-void pushes(const std::string& type) {
-  const int64_t n = 300;
-  const auto Y = numbers<T>(static_cast<size_t>(3 * n), 9);
-  const std::vector<T> charges(static_cast<size_t>(n + kLanes), T(1));
-  for (const char* name : {"cauchy", "log", "inv_power"})
-    for (int64_t m : {2, 3}) {
-      std::vector<T> potentials(static_cast<size_t>(n)), force(static_cast<size_t>(n * m));
-      DistortionParams params;
-      params.first = 1.0;
-      radial::exact_sums<T>(radial::loop<T>(name, m, params.first), params, Y.data(), charges.data(), n, m,
-                            nullptr, n, 1, potentials.data(), force.data());
-      tell(std::string(name) + " " + std::to_string(m) + " " + type, force);
-    }
-  auto squares = numbers<T>(kChunk, 10);
-  for (T& s : squares) s = s * s * T(4);
-  const std::vector<T> ones(kChunk, T(1));
-  for (const char* name :
-       {"log1p", "power", "cauchy", "logistic_penalty", "huber_loss", "soft_fractional_loss"}) {
-    DistortionParams params;
-    params.first = 1.5;
-    std::vector<T> factors(kChunk);
-    const double sum = distortion_loop<T>(name, params)(squares.data(), ones.data(), ones.data(), kChunk,
-                                                        &params, factors.data());
-    factors.push_back(static_cast<T>(sum));
-    tell(std::string("distortion ") + name + " " + type, factors);
-  }
-  for (const char* form : {"kernel", "neg_log", "apart", "logit"}) {
-    const winkel::forces::CurveParams params{1.6, 0.9, 1e-3};
-    std::vector<T> slopes(kChunk), values(kChunk);
-    winkel::forces::trace_of<T>("umap", form)(squares.data(), kChunk, &params, slopes.data(), values.data());
-    slopes.insert(slopes.end(), values.begin(), values.end());
-    tell(std::string("umap ") + form + " " + type, slopes);
-  }
-  const SplineGrid grid{{-1.5, -1.5}, 10.0, 40, 48};
-  std::vector<T> held(40 * 48, T(0)), values(static_cast<size_t>(n)), gradients(static_cast<size_t>(2 * n));
-  spread<T>(grid, Y.data(), nullptr, n, 1, held.data());
-  tell("spread " + type, held);
-  read<T>(grid, Y.data(), n, held.data(), 1, values.data(), gradients.data());
-  tell("read " + type, gradients);
+template <class F>
+void distorted(const char* name, const std::vector<float>& squares) {
+  const std::vector<float> ones(kChunk, 1.0f);
+  DistortionParams params;
+  params.first = 1.5;
+  std::vector<float> factors(kChunk);
+  const double sum = kernel<distortion::apply<F, float>>()(squares.data(), ones.data(), ones.data(), kChunk,
+                                                           &params, factors.data());
+  factors.push_back(static_cast<float>(sum));
+  tell(name, factors);
 }
 
-template <class T>
-void latent(const std::string& type) {
+void pushes() {
+  const int64_t n = 300;
+  const auto Y = numbers<float>(static_cast<size_t>(3 * n), 9);
+  const std::vector<float> charges(static_cast<size_t>(n + kLanes), 1.0f);
+  DistortionParams params;
+  params.first = 1.0;
+  std::vector<float> potentials(static_cast<size_t>(n)), force(static_cast<size_t>(n * 2));
+  radial::exact_sums<float>(kernel<radial::act<radial::CauchyAny, float, 2>>(), params, Y.data(),
+                            charges.data(), n, 2, nullptr, n, 1, potentials.data(), force.data());
+  tell("cauchy field", force);
+  auto squares = numbers<float>(kChunk, 10);
+  for (float& s : squares) s = s * s * 4.0f;
+  distorted<distortion::Log1p<distortion::AnyPower>>("log1p", squares);
+  distorted<distortion::LogisticPenalty>("logistic penalty", squares);
+  distorted<distortion::SoftFractionalLoss>("soft fractional loss", squares);
+  const winkel::forces::CurveParams curve{1.6, 0.9, 1e-3};
+  std::vector<float> slopes(kChunk), values(kChunk);
+  kernel<winkel::forces::trace<winkel::forces::NegLog<winkel::forces::Umap>, float>>()(
+      squares.data(), kChunk, &curve, slopes.data(), values.data());
+  tell("umap slopes", slopes);
+  const SplineGrid grid{{-1.5, -1.5}, 10.0, 40, 48};
+  std::vector<float> held(40 * 48, 0.0f), read_values(static_cast<size_t>(n)),
+      gradients(static_cast<size_t>(2 * n));
+  spread<float>(grid, Y.data(), nullptr, n, 1, held.data());
+  tell("spread", held);
+  read<float>(grid, Y.data(), n, held.data(), 1, read_values.data(), gradients.data());
+  tell("read", gradients);
+}
+
+void latent() {
   using namespace winkel::lvm;
-  for (int64_t d : {1, 2, 3, 4}) {
-    const auto y = numbers<T>(static_cast<size_t>(d * kTile), 11);
-    std::vector<T> positive = numbers<T>(kTile, 12);
-    for (T& v : positive) v = v * v + T(0.1);
-    const TilePoints<T> points{y.data(),        positive.data(), positive.data(),
-                               positive.data(), positive.data(), kTile};
-    const Exceptions none{nullptr, nullptr, nullptr, 0};
-    std::vector<T> rows(static_cast<size_t>(d * kTile), T(0)), columns(rows);
-    TileScratch<T> scratch;
-    const double value = PairKernels<T>::of(d, true, true)
-                             .tile(&points, &points, true, &none, d, &scratch, rows.data(), columns.data());
-    rows.insert(rows.end(), columns.begin(), columns.end());
-    rows.push_back(static_cast<T>(value));
-    tell("latent pairs " + std::to_string(d) + " " + type, rows);
-  }
-  std::vector<T> distances(20), out(20);
-  for (size_t j = 0; j < 20; ++j) distances[j] = static_cast<T>(0.3 + 0.1 * static_cast<double>(j));
-  std::vector<double> squares(20);
-  calibrate_perplexity_row<T>(distances.data(), 20, vecmath::log(7.0), squares, out.data());
-  tell("perplexity " + type, out);
+  constexpr int64_t d = 2;
+  const auto y = numbers<float>(d * kTile, 11);
+  std::vector<float> positive = numbers<float>(kTile, 12);
+  for (float& v : positive) v = v * v + 0.1f;
+  const TilePoints<float> points{y.data(),        positive.data(), positive.data(),
+                                 positive.data(), positive.data(), kTile};
+  const Exceptions none{nullptr, nullptr, nullptr, 0};
+  std::vector<float> rows(d * kTile, 0.0f), columns(rows);
+  TileScratch<float> scratch;
+  kernel<tile_pairs<float, Power::planar, true, true>>()(&points, &points, true, &none, d, &scratch,
+                                                         rows.data(), columns.data());
+  rows.insert(rows.end(), columns.begin(), columns.end());
+  tell("latent pairs", rows);
 }
 
 }  // namespace
@@ -220,9 +210,7 @@ int main() {
   decompositions();
   tiles();
   searches();
-  pushes<float>("float");
-  pushes<double>("double");
-  latent<float>("float");
-  latent<double>("double");
+  pushes();
+  latent();
   return 0;
 }

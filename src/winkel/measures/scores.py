@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ..algebra import dot, log, norm
 from .angles import nearest_by_angle, norm_difference, ratio, shared_lists
 from .classes import kmeans_accuracy, voting_accuracy
 from .context import Context
@@ -211,7 +212,13 @@ def density_correlation(context: Context) -> Value:
     shown = _log_radii(np.sqrt(np.sum(apart * apart, axis=2)))
     if np.ptp(data) == 0 or np.ptp(shown) == 0:
         return Value(0.0, n_sampled=context.n_sampled)
-    return Value(float(np.corrcoef(data, shown)[0, 1]), n_sampled=context.n_sampled)
+    return Value(_correlation(data, shown), n_sampled=context.n_sampled)
+
+
+def _correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    """Pearson's coefficient, from -1 to 1."""
+    a, b = a - a.mean(), b - b.mean()
+    return float(np.clip(dot(a, b) / (norm(a) * norm(b)), -1.0, 1.0))
 
 
 @score(
@@ -231,4 +238,4 @@ def average_distortion(context: Context) -> Value:
 def _log_radii(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     radius = distances.astype(np.float64).mean(axis=1)
     positive = radius[radius > 0]
-    return np.asarray(np.log(np.maximum(radius, positive.min() if len(positive) else 1.0)))
+    return np.asarray(log(np.maximum(radius, positive.min() if len(positive) else 1.0)))

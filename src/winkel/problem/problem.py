@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
+from ..algebra import log
 from ..checks import number
 from ..errors import InvalidParameterError
 from ..resources import resolve_n_jobs
@@ -273,7 +273,7 @@ class Problem(Constrained):
             return weight * total, weight
         # Points may lie so far apart that the sum is lost in its error.
         total = max(total + self._floor, float(np.finfo(np.float32).tiny))
-        return weight * math.log(total), weight / total
+        return weight * float(log(total)), weight / total
 
     @property
     def _field(self) -> Field:

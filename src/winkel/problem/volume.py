@@ -122,7 +122,7 @@ class VolumeField:
         if extent == 0 or extent >= self._finest * _LEAST_CELLS:
             return self._finest
         steps = math.ceil(2 * math.log2(self._finest * _LEAST_CELLS / extent))
-        return float(self._finest * 2 ** (-steps / 2))
+        return math.ldexp(self._finest, -(steps // 2)) * (math.sqrt(0.5) if steps % 2 else 1.0)
 
     def _fresh_transform(
         self, part: str, reach: float, spacing: float, periods: tuple[int, int, int], dtype: str

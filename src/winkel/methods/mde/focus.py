@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...algebra import log, power
 from ...checks import choice, number
 from ...graph import Graph
 
@@ -37,7 +38,7 @@ class Focus:
     @property
     def share(self) -> float:
         """What the repulsion is multiplied by."""
-        return float(SHAPE_SHARE ** (1 - self.value))
+        return float(power(SHAPE_SHARE, 1 - self.value))
 
 
 def check_focus(focus: object) -> str | float:
@@ -88,6 +89,6 @@ def intrinsic_dimension(graph: Graph) -> float | None:
     usable = np.isfinite(distance).all(axis=1) & (distance[:, 0] > 0)
     if not usable.any():
         return None
-    logs = np.log(distance[usable].astype(np.float64))
+    logs = log(distance[usable].astype(np.float64))
     inverse = float(np.mean(logs[:, -1:] - logs[:, :-1])) * (distance.shape[1] - 1) / (distance.shape[1] - 2)
     return 1 / inverse if inverse > 0 else None

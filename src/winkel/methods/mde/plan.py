@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from ...algebra import power, tanh
 from ...checks import choice, integer, optional, positive
 from ...data import Table
 from ...errors import InvalidParameterError
@@ -254,10 +255,10 @@ def wide_start(rows: Any, n_components: int, metric: Metric, run: Run) -> FloatA
     """
     Y = rough_principal_start(rows, n_components, run, directions=metric in ("cosine", "correlation"))
     spread = float(Y.std(axis=0).max())
-    Y = _WIDEST * np.tanh(Y / (_WIDEST * (spread if spread > 0 else 1.0)))
+    Y = _WIDEST * tanh(Y / (_WIDEST * (spread if spread > 0 else 1.0)))
     # Noise lets rows part that differ otherwise only, and those of one column leave their line.
     noise = run.stream("around").normal(Y.shape)
-    return np.asarray(_START_WIDTH * len(Y) ** (1 / max(2, n_components)) * (Y + _START_NOISE * noise))
+    return np.asarray(_START_WIDTH * power(len(Y), 1 / max(2, n_components)) * (Y + _START_NOISE * noise))
 
 
 def _attracts_everywhere(problem: Problem) -> bool:

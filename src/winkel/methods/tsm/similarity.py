@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
-from ...algebra import arccos, matmul
+from ...algebra import arccos, matmul, sin
 from ...checks import number
 from ...data import Table, as_matrix
 from ...errors import DataWarning, MemoryLimitError
@@ -241,11 +241,11 @@ def virtual_inputs(
     made = [np.empty((0, X.shape[1]))]
     for i, j, between in zip(isolated, nearest, angle):
         steps = int(np.ceil(between / apart))
-        if steps < 2 or np.sin(between) < 1e-6:  # opposite directions have no arc of their own
+        if steps < 2 or sin(between) < 1e-6:  # opposite directions have no arc of their own
             continue
         t = np.arange(1, steps)[:, None] / steps
         a, b = X[i].astype(np.float64) / norms[i], X[j].astype(np.float64) / norms[j]
-        arc = (np.sin((1.0 - t) * between) * a + np.sin(t * between) * b) / np.sin(between)
+        arc = (sin((1.0 - t) * between) * a + sin(t * between) * b) / sin(between)
         made.append(arc * ((1.0 - t) * norms[i] + t * norms[j]))
     return np.concatenate(made).astype(X.dtype)
 
