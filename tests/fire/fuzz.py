@@ -1,6 +1,6 @@
 """Fuzzing: bytes into the readers, which may refuse them by an error of winkel's own and do nothing else.
 
-With atheris, executions are guided by coverage; without it, seeds are mutated blindly. One target a process, by
+Seeds are mutated, and inputs that were read whole are mutated further; nothing is guided by coverage. One target a process, by
 `python -m tests.fire.fuzz TARGET SECONDS FOLDER`, which writes the number of executions and the first failure as JSON.
 """
 

@@ -87,7 +87,8 @@ def _fit(instance: str, folder: Path, n: int = 300) -> subprocess.Popen[str]:
 
 def _finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     out, err = process.communicate(timeout=300)
-    return process.returncode, out.split("\n")[-2] if out.count("\n") > 1 else "", err
+    lines = [line for line in out.splitlines() if line and line != "begin"]
+    return process.returncode, lines[-1] if lines else "", err
 
 
 def interrupts(seconds: float, failures: Failures) -> int:
