@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument("other", nargs="?", type=Path)
     parser.add_argument("--busy", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", default="", help="items whose name holds this; then nothing is written")
+    parser.add_argument("--only", default="", help="items whose name holds this")
     options = parser.parse_args()
     if options.busy:
         one, two = beside_busy_processes(options.rounds)
@@ -210,8 +210,6 @@ def main() -> None:
         print(text)
         return
     found = compare(options.other, options.rounds, options.only)
-    if options.only:
-        return
     lines = [f"| {name} | {a * 1e3:.1f} | {b * 1e3:.1f} | {a / b:.2f} |" for name, a, b in found]
     text = (
         f"# Kernels before and after\n\n{where()}.\n\nMilliseconds of processor time on one thread, the least of "
