@@ -30,7 +30,7 @@ def judged(result: Embedding, data: Any, has_unit: bool) -> Embedding:
     if all_equal(data):
         return _in_one_place(result)
     wrong = _what_is_wrong(result.Y, _usual_extent(data) if has_unit else 1.0)
-    if not wrong or result.status.word in ("failed", "interrupted", "time_limit", "stopped"):
+    if not wrong or result.status.word in ("failed", "interrupted", "time_limit"):
         return result
     sentence = (
         f"{wrong} Another start (init), smaller steps or other parameters may help. The solver said: "
