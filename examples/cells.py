@@ -1,8 +1,14 @@
 """Chapter 12: single cells, and cells that come later placed in the finished map."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 
 import winkel as wk
+
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 
 cells = wk.datasets.load_covid_balf()
 later = np.arange(len(cells.X)) % 10 == 0
@@ -15,4 +21,4 @@ votes = cells.y[~later][index]
 right = np.mean([np.bincount(v).argmax() == y for v, y in zip(votes, cells.y[later])])
 print(f"{later.sum()} later cells: their 10 nearest on the map tell the right type for {right:.1%}")
 names = np.array([cells.label_names.get(int(c), str(c)) for c in cells.y])
-wk.plot(Y, labels=names, title="Cells of three patients", path="out/examples/cells.png")
+wk.plot(Y, labels=names, title="Cells of three patients", path=folder / "cells.png")

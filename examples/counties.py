@@ -1,8 +1,14 @@
 """Chapter 10: US counties by demographics, coloured by votes, which took no part in making the map."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 
 import winkel as wk
+
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 
 counties = wk.datasets.load_counties()
 mde = wk.MDE(random_state=0).fit(counties.X)
@@ -14,5 +20,5 @@ wk.plot(
     mde,
     values=counties.y,
     title="US counties, colour: vote share",
-    path="out/examples/counties.png",
+    path=folder / "counties.png",
 )

@@ -8,6 +8,7 @@ import numpy as np
 import winkel as wk
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 digits = wk.datasets.load_digits()
 truth = wk.graph.knn(digits.X, 15).knn_indices
 

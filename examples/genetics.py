@@ -1,9 +1,15 @@
 """Chapter 11: genes of Europeans make a map of Europe; with bad data mixed in PCA loses it and MDE does not."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 
 import winkel as wk
 from winkel.view.plots import plot_maps
+
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 
 rng = np.random.default_rng(0)
 people = wk.datasets.load_popres()
@@ -39,4 +45,4 @@ maps = {
 }
 for name, Y in maps.items():
     print(f"{name:<20} explains {europe(Y):.2f} of longitude and latitude")
-plot_maps(maps, labels=people.y, path="out/examples/genetics.png")
+plot_maps(maps, labels=people.y, path=folder / "genetics.png")

@@ -16,6 +16,7 @@ from winkel.methods.kds import error_by_atoms
 from winkel.view.kds import plot_atoms, plot_atoms_among_rows, plot_degrees, plot_usage
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 
 moons, moon = make_moons(2000, noise=0.05, random_state=0)
 model = wk.KDSClustering(2, n_atoms=24, random_state=0).fit(moons)

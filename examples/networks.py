@@ -1,8 +1,14 @@
 """Chapter 9: a co-authorship network drawn by the lengths of its shortest paths."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 
 import winkel as wk
+
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 
 network = wk.Graph.from_adjacency(wk.datasets.load_coauthorship("HepTh").X)
 count, component = network.components()
@@ -17,5 +23,5 @@ wk.plot(
     mde,
     values=degree,
     title="Co-authors, colour: log₁₀ of how many",
-    path="out/examples/networks.png",
+    path=folder / "networks.png",
 )

@@ -14,6 +14,7 @@ import winkel as wk
 from winkel.view.trust import plot_comparison, plot_faithfulness, plot_indicatrix
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/examples")
+folder.mkdir(parents=True, exist_ok=True)
 digits = wk.datasets.load_digits()
 X, y = digits.X.astype(np.float32), digits.y
 mde = wk.MDE(random_state=0).fit(X)

@@ -216,6 +216,7 @@ def test_refused_batches():
     ids=["equal", "twins", "pieces", "constant", "outlier", "column", "wide", "tiny", "huge"],
 )
 @pytest.mark.parametrize("training", ["alternating", "minibatch", "gradient"])
+@pytest.mark.filterwarnings("ignore:all rows are equal:winkel.errors.DataWarning")
 def test_hard_data_gives_a_sound_map(X, training):
     model = kds(training=training, batch_size=16).fit(X)
     assert np.isfinite(model.embedding_).all()
@@ -225,6 +226,7 @@ def test_hard_data_gives_a_sound_map(X, training):
     np.testing.assert_array_equal(model.transform(X[:3]), model.embedding_[:3])
 
 
+@pytest.mark.filterwarnings("ignore:all rows are equal:winkel.errors.DataWarning")
 @pytest.mark.parametrize(("X", "found"), [(np.ones((40, 5)), 1), (np.repeat(SOME[:2], 12, axis=0), 2)])
 def test_too_few_different_rows_are_told(X, found):
     with pytest.warns(DataWarning, match=f"n_clusters=3, but only {found} are told apart"):

@@ -200,7 +200,7 @@ def test_starts():
     np.testing.assert_allclose(model.embedding_, given)
     assert_whole(lvm(init="random").fit(SOME), 150)
     with pytest.raises(InvalidInputError, match=r"\(150, 2\)"):
-        lvm(init=np.ones((3, 2))).fit(SOME)
+        lvm(init=given[:3]).fit(SOME)
 
 
 @connected_or_not

@@ -68,7 +68,7 @@ def test_what_auto_stands_for(repulsive):
     smooth = repulsive != "log"
     assert (model.problem_.background is not None) == smooth
     assert model.problem_.distortion.attractive.exponent == (2.0 if smooth else 1.3)
-    flat = wk.MDE(3, repulsive=repulsive, max_iter=3, n_neighbors=5, random_state=0).fit(
+    deep = wk.MDE(3, repulsive=repulsive, max_iter=3, n_neighbors=5, random_state=0).fit(
         RNG.normal(size=(80, 4))
     )
-    assert (flat.problem_.background is not None) == (repulsive == "cauchy")
+    assert (deep.problem_.background is not None) == smooth

@@ -123,7 +123,7 @@ def test_same_bytes_and_resumed_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(linear, "SWEEP", 3)
     whole = task.solve()
     with pytest.warns(NotConvergedWarning):
-        task.solve(max_iter=4, checkpoint=tmp_path / "c")
+        task.solve(max_iter=2, checkpoint=tmp_path / "c")
     rest = task.solve(checkpoint=tmp_path / "c")
     np.testing.assert_array_equal(whole.Y, rest.Y)
     assert whole.history["objective"].tolist() == rest.history["objective"].tolist()

@@ -117,6 +117,7 @@ def test_a_fit_that_never_iterated_ends_too():
     assert [name for name, _ in told(feed)] == ["start", "state", "end"]
 
 
+@pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
 def test_a_real_fit_is_told_over_a_real_connection():
     X = np.random.default_rng(0).normal(size=(50, 4))
     feed = Feed("fit", labels=np.arange(50) % 3)
