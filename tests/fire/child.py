@@ -90,7 +90,7 @@ class Box:
         """End the child."""
         if self._child is not None:
             self._child.kill()
-            self._child.wait()
+            self._child.communicate()  # closes the pipes too
             self._child = None
 
     def __enter__(self) -> Box:

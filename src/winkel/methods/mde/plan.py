@@ -126,7 +126,8 @@ class Settings:
 
 def _repulsive_pairs(asked: str, solver: str) -> str:
     """What was asked for; batches of pairs know no sum over all pairs, so "auto" is a sample with them."""
-    return "sampled" if asked == "auto" and solver == "stochastic" else asked
+    auto = isinstance(asked, str) and asked == "auto"
+    return "sampled" if auto and isinstance(solver, str) and solver == "stochastic" else asked
 
 
 @dataclass(frozen=True)

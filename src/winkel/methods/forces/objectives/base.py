@@ -199,7 +199,7 @@ class Objective(ABC):
             "max_iter": max_iter,
             "tol": tol,
         }
-        own = solver in ("auto", self.schedule.solver) or self.steps is None
+        own = not isinstance(solver, str) or solver in ("auto", self.schedule.solver) or self.steps is None
         base = self.schedule if own else self.steps
         assert base is not None
         plan = base.changed(solver=solver, learning_rate=learning_rate, **asked)
