@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 PREPARE = """
 import os, signal, sys, threading, time, warnings
 warnings.simplefilter("ignore")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 import numpy as np
 import winkel as wk
 from winkel import _core

@@ -18,7 +18,7 @@ from ..embedding import Embedding
 from ..errors import InvalidParameterError, NotConvergedWarning
 from ..run import Run, Stream
 from ..solvers import History, Outcome, digest, iterate
-from ..solvers.lbfgs import LBFGS, Continuation
+from ..solvers.lbfgs import LBFGS, Continuation, widest_move
 from ..typing import FloatArray
 from .problem import Problem
 from .stream_problem import StreamProblem
@@ -206,12 +206,13 @@ def _lbfgs(problem: Problem, start: ArrayLike | None, settings: SolverSettings, 
 
 
 def _staged(task: _Task, stages: Sequence[Stage], max_iter: int) -> _Task:
-    """The task led up to by problems with another share of the background."""
+    """The task led up to by problems with another share of the background, at each of which rows move by small steps only."""
     if not isinstance(task.solver, LBFGS):
         raise InvalidParameterError(f'Stages are for solver="lbfgs"; the solver here is {task.solver.name}.')
     problems = [task.problem.with_background(stage.share) for stage in stages]
     iterations = tuple(round(stage.iterations * max_iter) for stage in stages)
-    solver = Continuation(task.solver, iterations, tuple(stage.stretch for stage in stages))
+    careful = replace(task.solver, max_move=widest_move(task.problem.n_items))
+    solver = Continuation(careful, iterations, tuple(stage.stretch for stage in stages))
     return replace(task, solver=solver, problem=[*problems, task.problem])
 
 

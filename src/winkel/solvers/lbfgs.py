@@ -300,6 +300,14 @@ def direction_coefficients(products: NDArray[np.float64]) -> NDArray[np.float64]
     return c
 
 
+def widest_move(n: int, width: float = 1.0) -> float:
+    """How far a row of a map may move at once where forces fade with distance, as for the Cauchy penalty: two widths of it.
+
+    Or, for many rows, that part of the root of their number, as which maps grow. Further out a row would stay.
+    """
+    return max(2.0, n**0.5 / 35) * width
+
+
 def _search(
     problem: ConstrainedProblem, state: LBFGSState, max_move: float | None
 ) -> tuple[Trial[_Point] | None, int]:

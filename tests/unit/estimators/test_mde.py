@@ -643,3 +643,10 @@ def test_pipeline_and_frames():
         model.transform(frame[frame.columns[::-1]])
     model.fit(SOME)
     assert not hasattr(model, "feature_names_in_")
+
+
+def test_no_row_is_thrown_far_out():
+    X = wk.datasets.load_digits().X
+    Y = wk.MDE(random_state=0).fit(X).embedding_
+    middle = np.quantile(Y, 0.995, axis=0) - np.quantile(Y, 0.005, axis=0)
+    assert np.ptp(Y, axis=0).max() < 1.2 * middle.max()

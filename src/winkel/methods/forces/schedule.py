@@ -12,7 +12,7 @@ from ...run import Run
 from ...solvers.base import Status
 from ...solvers.gains import DeltaBarDelta
 from ...solvers.gradient import Adam, Exaggeration, GradientDescent
-from ...solvers.lbfgs import LBFGS, Continuation, LBFGSState
+from ...solvers.lbfgs import LBFGS, Continuation, LBFGSState, widest_move
 from ...typing import FloatArray
 from .force_problem import ForceProblem
 
@@ -24,10 +24,8 @@ _RATES = {
     "lbfgs": 1.0,
 }  # of a solver that is not the objective's own
 # Of L-BFGS: stages of less and less exaggeration, with their shares of its iterations; a map whose attractions are weaker
-# is wider, by about the root, so it is stretched between stages. No row moves further at once than two widths of the kernel,
-# or that part of their number for each root of a row, as which maps grow: further out it would stay.
+# is wider, by about the root, so it is stretched between stages.
 _STAGES = (0.45, 0.275, 0.275)
-_MAX_MOVE, _MOVE_BY_ROWS = 2.0, 1 / 35
 
 
 @dataclass(frozen=True)
@@ -135,8 +133,8 @@ class Schedule:
         return DeltaBarDelta(step, early=early, tol=self.tol)
 
     def _staged(self, problem: ForceProblem) -> StagedLBFGS:
-        widths = max(_MAX_MOVE, _MOVE_BY_ROWS * problem.n**0.5)
-        inner = LBFGS(tol=self.tol, expects_convergence=self.tol > 0, max_move=widths * problem.kernel.width)
+        furthest = widest_move(problem.n, problem.kernel.width)
+        inner = LBFGS(tol=self.tol, expects_convergence=self.tol > 0, max_move=furthest)
         if self.exaggeration == 1 or not self.exaggeration_iter:
             return StagedLBFGS(Continuation(inner, ()), ())
         count = len(_STAGES)
