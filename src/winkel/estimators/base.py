@@ -380,8 +380,13 @@ class ItemsEmbedder(Embedder):
 
     @property
     def accepts_graph(self) -> bool:
-        """Whether `fit` makes the same map of a neighbour graph as of the rows it was made from."""
+        """Whether `fit` takes a neighbour graph."""
         return True
+
+    @property
+    def graph_suffices(self) -> bool:
+        """Whether it makes the same map of a graph with `n_neighbors` as of the rows that the graph was made from."""
+        return self.accepts_graph
 
     @property
     def _metric_power(self) -> int:

@@ -236,6 +236,11 @@ class MDE(GraphEmbedder):
         """With preserve="neighbors"; otherwise the edges of a graph are roads, and distances the paths along them."""
         return self.preserve == "neighbors"
 
+    @property
+    def graph_suffices(self) -> bool:
+        """Not for the default, which starts from the rows and looks at more neighbours than `n_neighbors`."""
+        return self.accepts_graph and not Settings.of(self).forces.cauchy
+
     def _keep(self, model: Model) -> None:
         self.result_, self._item_of, self._repulsion = model.result, model.item_of, model.repulsion
         self._rows = None if model.rows is None else model.rows.values

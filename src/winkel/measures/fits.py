@@ -1,7 +1,8 @@
 """Maps made again: fresh copies of an estimator with other seeds, on one neighbour graph where it takes one.
 
 Nothing here knows winkel's own estimators: anything with `fit_transform` will do. One that can start from a
-`winkel.Graph` says so by a true attribute `accepts_graph`, and then shares the search for neighbours; one that takes a
+`winkel.Graph` and then gives the map that the rows give says so by a true attribute `graph_suffices`, and shares the search for
+neighbours; one that takes a
 validated `Table` by a true `accepts_table`, and then need not validate it again.
 """
 
@@ -111,8 +112,8 @@ def fit_map(estimator: Any, X: Any) -> FittedMap:
 
 
 def takes_graph(estimator: Any, metric: Metric | None = None) -> bool:
-    """Whether the estimator can start from a graph of neighbours (under `metric`, where one is named)."""
-    if not getattr(estimator, "accepts_graph", False):
+    """Whether a graph of neighbours gives the estimator's map (under `metric`, where one is named)."""
+    if not getattr(estimator, "graph_suffices", False):
         return False
     return metric is None or estimator.metric == metric
 

@@ -122,8 +122,8 @@ def stability(
     Parameters
     ----------
     estimator : estimator
-        Anything with `fit_transform` and scikit-learn's parameters. Where it can start from a `winkel.Graph`
-        (`accepts_graph`), neighbours are searched once for all runs; otherwise each run starts from the rows.
+        Anything with `fit_transform` and scikit-learn's parameters. Where a `winkel.Graph` is all it needs
+        (`graph_suffices`), neighbours are searched once for all runs; otherwise each run starts from the rows.
     X : array, data frame, sparse matrix, AnnData, Graph or whatever the estimator takes
         The data.
     n_runs : int, default=5

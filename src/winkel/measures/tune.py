@@ -20,7 +20,7 @@ from ..run import Run
 from ..typing import FloatArray, Metric, RandomState
 from .context import Context, Measured
 from .faithfulness import possible_scores, table_lines
-from .fits import Data, check_estimator, cut_graph, fit_map, fresh, other_seed, shared_graph
+from .fits import Data, check_estimator, cut_graph, fit_map, fresh, other_seed, shared_graph, takes_graph
 from .registry import Score, ScoreDefinition
 from .sources import map_neighbors, map_table
 
@@ -258,7 +258,7 @@ def _stability_weight(wanted: float | None, definition: ScoreDefinition) -> floa
 def _largest_graph(estimator: Any, data: Data, choices: list[dict[str, Any]], run: Run) -> Graph | None:
     """One graph for all, unless a choice changes what a graph is."""
     if any("metric" in choice for choice in choices) or not all(
-        getattr(fresh(estimator, run.seed, **choice), "accepts_graph", False) for choice in choices
+        takes_graph(fresh(estimator, run.seed, **choice)) for choice in choices
     ):
         return None
     largest = max(fresh(estimator, run.seed, **choice).n_neighbors for choice in choices)

@@ -33,7 +33,7 @@ def data(n=120, gap=0.0, seed=0, m=6):
 
 
 def quick():
-    return wk.MDE(max_iter=15, tol=10.0)
+    return wk.MDE(repulsive="log", max_iter=15, tol=10.0)
 
 
 # ------------------------------------------------------------------------------------------- stability
@@ -80,6 +80,19 @@ def test_estimators_that_take_a_graph_share_one():
     again = wk.stability(quick(), X, n_runs=1, random_state=0)
     np.testing.assert_array_equal(found.neighbors, again.neighbors)
     assert not wk.MDE(preserve="distances").accepts_graph
+
+
+@pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
+def test_a_graph_is_shared_only_where_it_gives_the_map_of_the_rows():
+    X = data(60)
+    for model in (quick(), wk.MDE(), wk.LVM(n_neighbors=6)):
+        model.set_params(max_iter=5, random_state=0)
+        graph = wk.graph.knn(X, model.n_neighbors)
+        of_rows, of_graph = model.fit_transform(X), model.fit_transform(graph)
+        same = np.allclose(
+            of_rows, of_graph, atol=1e-3 * np.ptp(of_rows)
+        )  # a graph has no precision of its own
+        assert model.graph_suffices == same
 
 
 def test_stability_refuses_nonsense():
