@@ -31,6 +31,11 @@ class PairLoss(Objective, named=False):
     Cauchy's unless it is defined too. Every pair is summed by NumPy, so this is for some thousand rows. `transform` places
     each new row where its own part of the loss is least.
 
+    Parameters
+    ----------
+    kernel_x : str
+        The kernel on the data, such as "rbf", "fuzzy" or "perplexity".
+
     Examples
     --------
     >>> from dataclasses import dataclass
