@@ -155,15 +155,15 @@ def interrupt():
 threading.Thread(target=interrupt, daemon=True).start()
 try:
     {LONG[work]}
-    print("nan")
-except KeyboardInterrupt:
-    print(time.perf_counter() - sent[0])
+except KeyboardInterrupt:  # a solver hands over what it has instead
+    pass
+print(time.perf_counter() - sent[0] if sent else "nan")
 """
     # The best of three: another process may hold the processor for a moment.
     waited = []
     while len(waited) < 3 and not any(w < 0.3 for w in waited):
         waited.append(float(run(program, "1.5")))
-    assert min(waited) < 0.3
+    assert any(w < 0.3 for w in waited), waited
 
 
 def test_callers_at_the_same_time_get_the_same_bytes():
