@@ -1,105 +1,216 @@
 """Fuzzing: bytes into the readers, which may refuse them by an error of winkel's own and do nothing else.
 
-Seeds are mutated, and inputs that were read whole are mutated further; nothing is guided by coverage. One target a process, by
-`python -m tests.fire.fuzz TARGET SECONDS FOLDER`, which writes the number of executions and the first failure as JSON.
+Where atheris is installed (`pip install atheris`), it guides by coverage of winkel's Python (`guided`); elsewhere seeds are mutated
+blindly (`blind`). Seeds are made by this version of winkel, and `corpus` holds further inputs by target: those that once failed.
+One target a process:
+
+    python -m tests.fire.fuzz TARGET FOLDER [--seconds 60] [--runs N] [--blind]
+
+writes the number of executions and what failed to FOLDER/found.json, and keeps inputs that failed beside it.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import hashlib
+import importlib.util
 import io
 import json
 import random
+import re
+import struct
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-import winkel as wk
-from winkel.data.archive import read_archive
-from winkel.errors import WinkelError
-
-SUFFIXES = (".csv", ".npy", ".npz", ".tsv")
+CORPUS = Path(__file__).parent / "corpus"
+SUFFIXES = (".csv", ".npy", ".npz", ".tsv", ".csv.gz")
+ROOM = 16384  # where arrays begin in files that are put together from a header and the rest
 FOLDER = Path(".")
 
 
 def model(data: bytes) -> None:
-    """The loader of model files; the checksum is made right, so that the parts behind it are reached."""
-    (FOLDER / "f").write_bytes(_summed(data))
+    """The loader of model files."""
+    import winkel as wk
+
+    (FOLDER / "f").write_bytes(put_together(data))
     wk.load(FOLDER / "f", max_memory="100MB")
 
 
 def checkpoint(data: bytes) -> None:
-    """The reader of checkpoints."""
-    (FOLDER / "c").write_bytes(_summed(data))
-    read_archive(FOLDER / "c", kind="checkpoint", max_memory=10**8)
+    """The reader of checkpoints, for a run that the file says it is of."""
+    from winkel.data.archive import read_archive
+    from winkel.solvers.checkpoint import Checkpoint
+    from winkel.solvers.em import EMState
+
+    file = FOLDER / "c"
+    file.write_bytes(put_together(data))
+    found = read_archive(file, kind="checkpoint", max_memory=10**8)
+    Checkpoint(file, found.meta.get("identity", {})).load(EMState)
 
 
 def table(data: bytes) -> None:
     """The readers of data; the first byte chooses the format."""
     suffix = SUFFIXES[data[0] % len(SUFFIXES)] if data else ".csv"
-    (FOLDER / f"t{suffix}").write_bytes(data[1:])
+    _read(suffix, data[1:])
+
+
+def h5ad(data: bytes) -> None:
+    """The reader of AnnData files. HDF5 asks for whatever memory a broken file names, so there is a limit to it."""
+    import resource
+
+    most = 4 * 10**9
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    _read(".h5ad", data)
+
+
+def _read(suffix: str, data: bytes) -> None:
+    import winkel as wk
+
+    (FOLDER / f"t{suffix}").write_bytes(data)
     wk.data.read(FOLDER / f"t{suffix}")
 
 
 def arguments(data: bytes) -> None:
-    """The parser of the command line: words, separated by zero bytes. Parsing alone; nothing is run."""
-    from winkel.cli.parser import make_parser
+    """The parser of the command line and of --set: words, separated by zero bytes. Parsing alone; nothing is run."""
+    from winkel.cli.methods import read_settings
 
+    parser, methods = _parser()
     words = data.decode("utf-8", "replace").split("\0")
     with contextlib.suppress(SystemExit):
-        make_parser().parse_args(words)
+        options = parser.parse_args(words)
+        if options.command == "embed" and options.method in methods:
+            read_settings(methods[options.method], options.set)
+
+
+@cache
+def _parser() -> Any:
+    """The parser, and the methods by name."""
+    from winkel.cli.methods import methods
+    from winkel.cli.parser import make_parser
+
+    return make_parser(), methods()
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    "model": model, "checkpoint": checkpoint, "table": table, "arguments": arguments,
+    "model": model, "checkpoint": checkpoint, "table": table, "h5ad": h5ad, "arguments": arguments,
 }  # fmt: skip
 
 
+# ------------------------------------------------------------------------------------------------------- inputs
+
+
 def seeds(target: str) -> list[bytes]:
-    """Small whole inputs to begin with."""
-    if target == "arguments":
-        lines = [
-            "embed a.csv -o b.csv --method lvm --set n_neighbors=5",
-            "measure a.csv b.csv",
-            "info",
-            "view a.html",
-        ]
-        return [line.replace(" ", "\0").encode() for line in lines]
-    if target == "table":
-        stream = io.BytesIO()
-        np.save(stream, np.eye(3))
-        packed = io.BytesIO()
-        np.savez(packed, X=np.eye(3))
-        return [b"\0a,b\n1,2\n3,4\n", b"\1" + stream.getvalue(), b"\2" + packed.getvalue(), b"\3a\tb\n1\t2\n"]
-    file = FOLDER / "seed"
-    if target == "model":
-        wk.MDE(max_iter=2, n_neighbors=3, random_state=0).fit(
-            np.random.default_rng(0).normal(size=(8, 2))
-        ).save(file)
-    else:
-        with contextlib.suppress(ZeroDivisionError):
-            X = np.random.default_rng(0).normal(size=(8, 2))
-            wk.LVM(
-                max_iter=2, n_neighbors=3, random_state=0, checkpoint=file, callbacks=[lambda info: 1 / 0]
-            ).fit(X)
-        file = next(path for path in FOLDER.iterdir() if path.name.startswith("seed"))
-    return [file.read_bytes()]
+    """Small whole inputs to begin with, and the corpus."""
+    made = {
+        "arguments": _lines,
+        "table": _tables,
+        "model": _models,
+        "checkpoint": _checkpoints,
+        "h5ad": _h5ad,
+    }
+    return made[target]() + [file.read_bytes() for file in sorted((CORPUS / target).glob("*"))]
 
 
-def _summed(data: bytes) -> bytes:
-    """The bytes with the lengths and the checksum that they should have, in three of four cases."""
-    import hashlib
-    import struct
+def _lines() -> list[bytes]:
+    lines = (
+        "embed a.csv -o b.csv --method lvm --set n_neighbors=5 --set max-iter=20 --seed 3 --max-memory 4GB",
+        "embed a.npz --key X --label y --columns a,b --set metric=cosine --set repulsive=log -o b.csv --html b.html",
+        "measure a.csv b.csv --scores recall,trustworthiness --n-neighbors 7",
+        "compare a.csv --methods mde,umap -o out",
+        "info",
+        "view a.html --port 80",
+        "demo -o x",
+    )
+    return [line.replace(" ", "\0").encode() for line in lines]
 
-    if len(data) < 96 or data[-1] % 4 == 0:
+
+def _tables() -> list[bytes]:
+    import gzip
+
+    import numpy as np
+    import scipy.sparse as sp
+
+    stream, packed, sparse = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    np.save(stream, np.eye(3))
+    np.savez(packed, X=np.eye(3), y=np.arange(3))
+    sp.save_npz(sparse, sp.csr_matrix(np.eye(3)))
+    return [
+        b"\0a,b\n1,2\n3,4\n", b'\0"y;";"x ""1"""\n2;1e3\n+7;-.5\n', b"\1" + stream.getvalue(), b"\2" + packed.getvalue(),
+        b"\2" + sparse.getvalue(), b"\3a\tb\n1\t2\n2\t1\n", b"\4" + gzip.compress(b"1,2\n3,4\n", mtime=0),
+    ]  # fmt: skip
+
+
+def _models() -> list[bytes]:
+    import winkel as wk
+
+    from ..estimators import instances, make, rows
+
+    found, file = [], FOLDER / "seed"
+    for name in ("MDE", "MDE-distances", "LVM", "KDSClustering", "TSM-landmarks", "AttractRepel-pca", "TSNE"):
+        cls, own = instances()[name]
+        fitted = make(cls, **{**own, "max_iter": 2}).fit(rows(8, 2))
+        fitted.save(file)
+        found.append(taken_apart(file.read_bytes()))
+    fitted.result_.save(file)
+    found.append(taken_apart(file.read_bytes()))
+    wk.load(file)
+    return found
+
+
+def _checkpoints() -> list[bytes]:
+    import winkel as wk
+
+    from ..estimators import rows
+
+    with contextlib.suppress(ZeroDivisionError):
+        wk.LVM(
+            max_iter=2, n_neighbors=3, random_state=0, checkpoint=FOLDER / "seed", callbacks=[lambda info: 1 / 0],
+        ).fit(rows(8, 2))  # fmt: skip
+    file = next(path for path in FOLDER.iterdir() if path.name.startswith("seed"))
+    return [taken_apart(file.read_bytes())]
+
+
+def _h5ad() -> list[bytes]:
+    import anndata
+    import numpy as np
+    import scipy.sparse as sp
+
+    found = []
+    for X in (np.eye(3), sp.csr_matrix(np.eye(3))):
+        anndata.AnnData(X, obs={"group": ["a", "b", "a"]}).write_h5ad(FOLDER / "seed.h5ad")
+        found.append((FOLDER / "seed.h5ad").read_bytes())
+    return found
+
+
+def taken_apart(file: bytes) -> bytes:
+    """A file as the fuzzers change it: header, zero byte, arrays. Offsets are those of a header of fixed room."""
+    size = struct.unpack("<Q", file[16:24])[0]
+    header = json.loads(file[32 : 32 + size])
+    first = min((entry["offset"] for entry in header["arrays"]), default=len(file) - 32)
+    for entry in header["arrays"]:
+        entry["offset"] += ROOM - first
+    return json.dumps(header, separators=(",", ":")).encode() + b"\0" + file[first:-32]
+
+
+def put_together(data: bytes) -> bytes:
+    """A file with the lengths and the checksum that it should have, so that the checks behind those are reached."""
+    if not data.startswith(b"{"):
         return data
-    body = bytearray(data[:-32])
-    body[24:32] = struct.pack("<Q", len(data))
-    return bytes(body) + hashlib.blake2b(body, digest_size=32).digest()
+    header, _, rest = data.partition(b"\0")
+    header = header.ljust(ROOM - 32)
+    body = (
+        struct.pack("<8sIIQQ", b"\x89winkel\n", 1, 0, len(header), 64 + len(header) + len(rest))
+        + header
+        + rest
+    )
+    return body + hashlib.blake2b(body, digest_size=32).digest()
 
 
 def mutated(seed: bytes, rng: random.Random) -> bytes:
@@ -123,28 +234,99 @@ def mutated(seed: bytes, rng: random.Random) -> bytes:
     return bytes(data)
 
 
-def main() -> None:
-    """Fuzz one target for so many seconds."""
-    global FOLDER
-    name, seconds, FOLDER = sys.argv[1], float(sys.argv[2]), Path(sys.argv[3])
-    warnings.simplefilter("ignore")
-    run, count, failure = TARGETS[name], 0, ""
-    rng, pool = random.Random(0), seeds(name)
+# ------------------------------------------------------------------------------------------------------ fuzzers
+
+
+class Judge:
+    """Runs one target on inputs, counts, and keeps one input of every kind of failure."""
+
+    def __init__(self, target: str) -> None:
+        from winkel.errors import WinkelError
+
+        self._run, self._own = TARGETS[target], WinkelError
+        self.count, self.failures = 0, dict[str, str]()
+
+    def __call__(self, data: bytes) -> bool:
+        """Whether the input was read whole."""
+        self.count += 1
+        try:
+            with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+                self._run(data)
+            return True
+        except self._own:
+            return False
+        except Exception as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            key = f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}"
+            if key not in self.failures:
+                self.failures[key] = f"{key}: {error}"[:300]
+                (FOLDER / f"failure-{hashlib.sha256(key.encode()).hexdigest()[:8]}").write_bytes(data)
+            return False
+
+    def tell(self) -> None:
+        """Write what was found so far to FOLDER, whole at any time."""
+        part = FOLDER / "found.part"
+        part.write_text(json.dumps({"executions": self.count, "failures": [*self.failures.values()]}))
+        part.replace(FOLDER / "found.json")
+
+
+def blind(target: str, seconds: float, runs: int) -> None:
+    """Mutate seeds, and inputs that were read whole."""
+    rng, pool, judge = random.Random(0), seeds(target), Judge(target)
     begin = time.monotonic()
-    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
-        while time.monotonic() - begin < seconds and not failure:
-            data = mutated(rng.choice(pool), rng)
-            count += 1
-            try:
-                run(data)
-                if len(pool) < 200 and rng.random() < 0.05:
-                    pool.append(data)  # what is read whole is a good place to go on from
-            except WinkelError:
-                pass
-            except Exception as error:
-                failure = f"{type(error).__name__}: {error}"[:200]
-                (FOLDER / "failure").write_bytes(data)
-    print(json.dumps({"executions": count, "failure": failure}))
+    while time.monotonic() - begin < seconds and judge.count != runs:
+        data = mutated(rng.choice(pool), rng)
+        if judge(data) and len(pool) < 200 and rng.random() < 0.05:
+            pool.append(data)  # what is read whole is a good place to go on from
+    judge.tell()
+
+
+def guided(target: str, seconds: float, runs: int) -> None:
+    """Mutate what reached new parts of winkel's Python, by atheris; it ends the process."""
+    import atheris
+
+    inputs = FOLDER / "inputs"
+    inputs.mkdir(exist_ok=True)
+    with atheris.instrument_imports(include=["winkel"]):
+        first = seeds(target)
+        judge = Judge(target)
+        for data in first:  # what is imported when it is first used is imported here
+            judge(data)
+    for k, data in enumerate(first):
+        (inputs / f"seed{k}").write_bytes(data)
+    words = {word for data in first for word in re.findall(rb'"[\w. ]{2,30}"|[\w-]{3,30}', data)}
+    (FOLDER / "words").write_bytes(b"".join(b'"%s"\n' % word.replace(b'"', b'\\"') for word in sorted(words)))
+
+    def once(data: bytes) -> None:
+        judge(data)
+        if judge.count % 1000 == 0:
+            judge.tell()
+
+    options = [
+        f"-max_total_time={seconds:.0f}", f"-runs={runs}", "-max_len=40000", "-len_control=0", "-timeout=60",
+        "-rss_limit_mb=4000", f"-dict={FOLDER / 'words'}", f"-artifact_prefix={FOLDER}/", "-print_final_stats=1",
+    ]  # fmt: skip
+    atheris.Setup([sys.argv[0], *options, str(inputs)], once)
+    judge.tell()
+    atheris.Fuzz()
+
+
+def main() -> None:
+    """Fuzz one target."""
+    global FOLDER
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("target", choices=TARGETS)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--runs", type=int, default=-1)
+    parser.add_argument("--blind", action="store_true")
+    options = parser.parse_args()
+    FOLDER = options.folder
+    warnings.simplefilter("ignore")
+    fuzzer = blind if options.blind or importlib.util.find_spec("atheris") is None else guided
+    fuzzer(options.target, options.seconds, options.runs)
 
 
 if __name__ == "__main__":

@@ -198,20 +198,29 @@ def fuzzing(seconds: float, failures: Failures) -> int:
     """Executions of all targets, two at a time."""
 
     def work(target: str) -> int:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as name:
+            command = [
+                sys.executable,
+                "-m",
+                "tests.fire.fuzz",
+                target,
+                name,
+                "--seconds",
+                str(seconds * 2 / len(fuzz.TARGETS)),
+            ]
             done = subprocess.run(
-                [sys.executable, "-m", "tests.fire.fuzz", target, str(seconds / 2), folder], cwd=ROOT, env=ENVIRONMENT,
-                text=True, capture_output=True, check=False,
-            )  # fmt: skip
+                command, cwd=ROOT, env=ENVIRONMENT, text=True, capture_output=True, check=False
+            )
             if done.returncode:
                 failures.append(
                     f"fuzzing {target}: the process died ({done.returncode}), {done.stderr[-200:]!r}"
                 )
+            found = Path(name) / "found.json"
+            if not found.exists():
                 return 0
-            found = json.loads(done.stdout)
-            if found["failure"]:
-                failures.append(f"fuzzing {target}: {found['failure']}")
-            return int(found["executions"])
+            answer = json.loads(found.read_text())
+            failures.extend(f"fuzzing {target}: {failure}" for failure in answer["failures"])
+            return int(answer["executions"])
 
     with ThreadPoolExecutor(2) as pool:
         return sum(pool.map(work, fuzz.TARGETS))

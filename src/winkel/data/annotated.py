@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError, InvalidParameterError, missing_extra
+from ..errors import InvalidInputError, InvalidParameterError, WinkelError, missing_extra
 from .frames import Parts, Pick, Selection, find_column, is_a, pandas_frame, plain_column
 
 
@@ -132,14 +132,26 @@ def _in_memory(values: Any) -> Any:
 def opened_h5ad(file: Path) -> Any:
     """The AnnData object in a file, whose arrays stay on disk until they are asked for; closed at the end."""
     anndata = require_anndata("Reading an h5ad file")
-    try:
+    with _telling(file):
         content = anndata.read_h5ad(file, backed="r")
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        raise InvalidInputError(f"{str(file)!r} cannot be read as an h5ad file: {error}") from error
     try:
-        yield content
+        with _telling(file):
+            yield content
     finally:
         content.file.close()
+
+
+@contextmanager
+def _telling(file: Path) -> Any:
+    """Turns whatever anndata and HDF5 raise for a broken file (fuzzing finds most kinds) into one error that names it."""
+    try:
+        yield
+    except WinkelError:
+        raise
+    except Exception as error:
+        raise InvalidInputError(
+            f"{str(file)!r} cannot be read as an h5ad file: {str(error) or type(error).__name__}"
+        ) from error
 
 
 def add_to_h5ad(

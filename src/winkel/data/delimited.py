@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
+import zlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -71,7 +72,7 @@ def _rows(file: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             for cells in reader:
                 if cells:
                     yield reader.line_num, cells
-    except (UnicodeDecodeError, csv.Error, OSError, EOFError) as error:
+    except (UnicodeDecodeError, csv.Error, OSError, EOFError, zlib.error) as error:
         raise InvalidInputError(f"{str(file)!r} cannot be read as UTF-8 text with values: {error}") from error
 
 
@@ -119,7 +120,7 @@ def _records(
             encoding="utf-8-sig",
             quotechar='"',
         )
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, zlib.error) as error:
         trouble = _first_trouble(file, delimiter, skip, names, numeric) or str(error)
         raise InvalidInputError(f"{file.name!r} cannot be read as a table of numbers: {trouble}") from error
     return np.atleast_1d(records)

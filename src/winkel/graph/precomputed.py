@@ -32,6 +32,11 @@ def neighbors_from_distances(D: Any, k: int, run: Run) -> tuple[Indices, FloatAr
 
 def as_distances(D: Any) -> FloatArray:
     """A validated square matrix of distances."""
+    if sp.issparse(D):
+        raise InvalidInputError(
+            "a sparse matrix of distances holds some of them, and all are needed here: entries that are not stored are unknown, "
+            "not zero. Give the dense matrix, or the data with another metric."
+        )
     D = as_matrix(D, name="the matrix of distances", allow_sparse=False)
     n = len(D)
     if D.shape != (n, n):

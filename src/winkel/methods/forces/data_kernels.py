@@ -343,8 +343,11 @@ def neighbor_lists(graph: Graph) -> tuple[NDArray[np.int32], FloatArray]:
     index, distances = require_neighbor_lists(graph, "this objective")
     short = np.flatnonzero(index[:, -1] < 0)
     if len(short):
+        row = int(short[0])
         raise InvalidInputError(
-            f"this objective needs as many neighbours for every row; row {short[0]} has fewer than {index.shape[1]}."
+            f"this objective needs {index.shape[1]} neighbours of every row; {len(short)} rows have fewer, the first is row "
+            f"{row} with {int((index[row] >= 0).sum())}. Give the distances to more neighbours, lower n_neighbors or "
+            "perplexity, or use MDE or LVM, which take rows with fewer."
         )
     return index, distances
 

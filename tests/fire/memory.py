@@ -1,0 +1,150 @@
+"""The memory that fits take, measured: the peak of the resident memory of a forked child above what it had with the data.
+
+python -m tests.fire.memory [NAME ...]      # a table: forecast, peak and their ratio for every job of the grid
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..estimators import make
+
+
+@dataclass(frozen=True)
+class Job:
+    """A fit: class and parameters, rows and columns, dense or the share of entries that a sparse matrix has."""
+
+    name: str
+    n: int
+    m: int
+    parameters: dict[str, Any] = field(default_factory=dict)
+    density: float | None = None
+    dtype: str = "float64"
+
+    def data(self) -> Any:
+        """Rows about a curved sheet with noise, or sparse counts in groups."""
+        rng = np.random.Generator(np.random.Philox(key=self.n))
+        if self.density is not None:
+            return sp.random(
+                self.n, self.m, self.density, "csr", self.dtype, rng, lambda k: rng.integers(1, 9, k)
+            )
+        latent = rng.normal(size=(self.n, 3)).astype(self.dtype)
+        latent[:, 0] += 4 * rng.integers(0, 4, self.n)
+        X = np.tanh(latent @ rng.normal(size=(3, self.m)).astype(self.dtype))
+        X += 0.1 * rng.standard_normal(X.shape, dtype=self.dtype)  # type: ignore[call-overload]
+        return X
+
+    def estimator(self, **more: Any) -> Any:
+        """The estimator, with few iterations: how many there are changes nothing in what is held."""
+        return (
+            make(self.name, **{"n_jobs": 1, "n_neighbors": 15, "max_iter": 12} | self.parameters | more)
+            if _has(self.name, "n_neighbors")
+            else make(self.name, **{"n_jobs": 1, "max_iter": 12} | self.parameters | more)
+        )
+
+    def __str__(self) -> str:
+        own = ", ".join(f"{k}={v}" for k, v in self.parameters.items())
+        how = self.dtype if self.density is None else f"{self.dtype}, {self.density:g} of entries"
+        return f"{self.name}({own}), {self.n} × {self.m} {how}"
+
+
+def _has(name: str, parameter: str) -> bool:
+    from winkel.estimators import registry
+
+    return parameter in registry.entry(name).cls._get_param_names()
+
+
+def in_child(work: Callable[[], Any], seconds: float = 600.0) -> Any:
+    """What `work` gives in a forked child; None if that died."""
+    out, into = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.close(out)
+            answer = json.dumps(work())
+            with os.fdopen(into, "w") as stream:
+                stream.write(answer)
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(into)
+    with os.fdopen(out) as stream:
+        text = stream.read()
+    os.waitpid(child, 0)
+    return json.loads(text) if text else None
+
+
+def _status(name: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name + ":"))
+
+
+def peak_of(work: Callable[[], Any]) -> int:
+    """Bytes of resident memory that `work` took at most, above what the process had."""
+    ctypes.CDLL(None).malloc_trim(0)
+    before = _status("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
+    work()
+    return _status("VmHWM") - before
+
+
+def measure(job: Job) -> dict[str, Any]:
+    """Forecast and peak of a job; to be called in a child."""
+    warnings.simplefilter("ignore")
+    small = Job(job.name, 60, 5, job.parameters, job.density and 0.5, job.dtype)
+    small.estimator().fit(small.data())  # what is imported when it is first used
+    X, estimator = job.data(), job.estimator()
+    forecast = estimator._forecast(X) if hasattr(estimator, "_forecast") else 0
+    return {"forecast": forecast, "peak": peak_of(lambda: estimator.fit(X))}
+
+
+GRID: list[Job] = [
+    Job("AttractRepel", 20000, 400, {"objective": "pca"}), Job("AttractRepel", 60000, 40, {"objective": "pca"}, dtype="float32"),
+    Job("AttractRepel", 8000, 50), Job("AttractRepel", 4000, 400), Job("AttractRepel", 8000, 50, {"n_neighbors": 30}),
+    Job("AttractRepel", 2000, 50, {"objective": "two_kernel_pca"}), Job("AttractRepel", 3000, 400, {"objective": "two_kernel_pca"}),
+    Job("TSNE", 8000, 50), Job("TSNE", 8000, 50, {"perplexity": 60}), Job("TSNE", 8000, 500, dtype="float32"),
+    Job("TSNE", 5000, 2000, density=0.02), Job("TSNE", 5000, 50, {"n_components": 3}),
+    Job("UMAP", 10000, 50), Job("UMAP", 10000, 50, {"n_neighbors": 40}), Job("UMAP", 6000, 1000, dtype="float32"),
+    Job("UMAP", 5000, 2000, density=0.02),
+    Job("KDS", 20000, 50), Job("KDS", 20000, 100, {"n_atoms": 64}), Job("KDS", 20000, 200, {"training": "minibatch"}, dtype="float32"),
+    Job("KDSClustering", 10000, 50), Job("KDSClustering", 6000, 300, {"n_atoms": 100}),
+    Job("TSM", 3000, 50), Job("TSM", 5000, 100, {"n_components": 16}), Job("TSM", 10000, 30, {"n_landmarks": 1000}),
+    Job("TSM", 3000, 1000, {"placement": "relu"}),
+    Job("MDE", 6000, 50), Job("MDE", 25000, 20), Job("MDE", 8000, 400, dtype="float32"),
+    Job("MDE", 6000, 50, {"n_neighbors": 40}), Job("MDE", 8000, 50, {"n_components": 3}),
+    Job("MDE", 5000, 2000, density=0.02), Job("MDE", 2000, 4000),
+    Job("MDE", 4000, 50, {"preserve": "distances"}), Job("MDE", 2000, 50, {"preserve": "distances", "max_distances": 10**7}),
+    Job("MDE", 20000, 30, {"repulsive": "log"}), Job("MDE", 10000, 30, {"constraint": "standardized"}),
+    Job("LVM", 8000, 50), Job("LVM", 20000, 10), Job("LVM", 8000, 50, {"n_components": 3, "n_neighbors": 30}),
+    Job("LVM", 8000, 300, {"levels": 2}, dtype="float32"), Job("LVM", 4000, 2000, density=0.02),
+]  # fmt: skip
+
+
+def main() -> None:
+    """Measure the grid, or the jobs of some classes."""
+    wanted = sys.argv[1:]
+    for job in GRID:
+        if wanted and job.name not in wanted:
+            continue
+        found = in_child(lambda job=job: measure(job))  # type: ignore[misc]
+        if found is None:
+            print(f"{job}: died", flush=True)
+            continue
+        peak, forecast = found["peak"] / 1e6, found["forecast"] / 1e6
+        print(f"{forecast:7.0f} {peak:7.0f} MB {forecast / peak:5.2f}  {job}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
