@@ -76,6 +76,15 @@ def lists() -> np.ndarray:
     return ((np.arange(N)[:, None] + [1, 2, 3]) % N).astype(np.int32)
 
 
+def near() -> np.ndarray:
+    return lists().astype(np.int64)
+
+
+def products() -> tuple[Any, ...]:
+    rows, _, atoms, *rest = codes()
+    return np.einsum("ik,jk->ij", rows, atoms), np.einsum("ij,ij->i", rows, rows), *rest
+
+
 def descent() -> Any:
     x = single(N, M)
     return _core.NeighborDescent(x, (x**2).sum(1), x, 0, 4, 4, 4, 0, 1)
@@ -248,6 +257,7 @@ CALLS: dict[str, Call] = {
     "log": call(C.log, array(5)),
     "arccos": call(C.arccos, array(5)),
     "cos_turns": call(C.cos_turns, array(5)),
+    "code_products": spread(C.code_products, products),
     "project_simplex": call(C.project_simplex, array(5, 4), 1),
     "similar_pairs": call(C.similar_pairs, array(N, M, dtype=np.float32), 0.5, 0, 100, 1),
     "similarity_rows": spread(
@@ -299,6 +309,10 @@ for name, make in {
     "combine": lambda t: call(C.combine, array(1), lambda: [floats(N, 2, dtype=t)], 1),
     "matrix_product": lambda t: call(
         C.matrix_product, array(N, M, dtype=t), array(M, 4, dtype=t), False, False, 1
+    ),
+    "local_weights": lambda t: call(C.local_weights, *[array(N, M, dtype=t)] * 2, near, 1e-3, 1),
+    "sparse_local_weights": lambda t: call(
+        C.sparse_local_weights, lambda: sparse(t), lambda: sparse(t), N, near, 1e-3, 1
     ),
     "each_product": lambda t: call(C.each_product, array(N, 2, M, dtype=t), array(N, 4, M, dtype=t), 1),
     "pair_distances": lambda t: call(C.pair_distances, edges, array(N, M, dtype=t), 1),

@@ -5,6 +5,7 @@
     python benchmarks/paper/tsm.py folds --quick                                                          # 2 folds of 2 000, a minute
     python benchmarks/paper/tsm.py table1 --vectors glove --rows 12000 --dimensions 32                    # Table 1
     python benchmarks/paper/tsm.py landmarks --data mnist --rows 70000 --landmarks 14000 --dimensions 16 # figs 6, 7
+    python benchmarks/paper/tsm.py extension --rows 70000 --dimensions 64                                # time of the extension
     python benchmarks/paper/tsm.py words --vectors glove --rows 30000 --dimensions 8 16 32 64            # fig 5
     python benchmarks/paper/tsm.py speed --rows 14000 --dimensions 16 --updates 250 --peer-updates 250   # time, objective
     python benchmarks/paper/tsm.py direct --rows 70000 --dimensions 16 --updates 120                     # time and memory
@@ -222,6 +223,45 @@ def landmarks(args: argparse.Namespace) -> None:
     draw(args, curves, f"{args.data}, {len(X)} rows, {args.landmarks} landmarks")
 
 
+def extension(args: argparse.Namespace) -> None:
+    """Time of the extension from a fifth of the rows, part by part: neighbours, weights, linear system."""
+    from winkel.data import Table
+    from winkel.graph import neighbor_graph
+    from winkel.methods.tsm.extension import Extension, local_weights
+    from winkel.methods.tsm.extension_system import ExtensionSystem
+    from winkel.methods.tsm.fit import EXTENSION_TOLERANCE
+    from winkel.solvers.linear import ConjugateGradients
+
+    X, run = load(args.data, args.rows), Run.of(random_state=0, n_jobs=args.jobs)
+    marks = np.arange(0, len(X), 5)
+    print("| dimensions | part | processor s | wall s |")
+    print("|---|---|---|---|")
+    for d in args.dimensions:
+        clock = [(time.process_time(), time.perf_counter())]
+
+        def told(part: str, clock: list[tuple[float, float]] = clock, d: int = d) -> None:
+            now = time.process_time(), time.perf_counter()
+            print(f"| {d} | {part} | {now[0] - clock[-1][0]:.1f} | {now[1] - clock[-1][1]:.1f} |", flush=True)
+            clock.append(now)
+
+        places = svd_map(X, d)[marks].astype(np.float64)
+        clock.append((time.process_time(), time.perf_counter()))
+        made = Extension.of(X, marks, 4 * d, 1e-4, run)
+        start = made.start(places)
+        told("start: near landmarks and their weights")
+        graph = neighbor_graph(Table(X, validated=True), 4 * d, run, metric="cosine")
+        index = np.asarray(graph.knn_indices)
+        told(f"{4 * d} neighbours of {len(X)} rows")
+        weights = local_weights(X, X, index, 1e-4, run)
+        told("weights")
+        system = ExtensionSystem(index, weights, made.free, start, run, single=True)
+        solver = ConjugateGradients(EXTENSION_TOLERANCE, sweep=8)
+        found = iterate(solver, system, start, run, max_iter=250)
+        told(f"linear system, {8 * found.state.iteration} products, {found.status.word}")
+        clock.append(clock[1])
+        told("all")
+
+
 def words(args: argparse.Namespace) -> None:
     """Fig 5."""
     X, names = word_rows(args.vectors, args.rows)
@@ -359,6 +399,7 @@ def main() -> None:
         "folds": folds,
         "table1": table_1,
         "landmarks": landmarks,
+        "extension": extension,
         "words": words,
         "speed": speed,
         "direct": direct,

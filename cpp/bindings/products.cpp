@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <cmath>
+
 #include "bindings.hpp"
 #include "checks.hpp"
+#include "core/local_weights.hpp"
 #include "core/matching.hpp"
 
 namespace winkel {
@@ -100,9 +104,72 @@ struct SimilarMatrix {
   SimilarBlocks blocks;
 };
 
+// -------------------------------------------------------------------------------- locally linear weights
+
+template <class T>
+using Csr = std::tuple<Vec<const int64_t>, Vec<const int32_t>, Vec<const T>>;
+
+void check_near(const Mat<const int64_t>& near, int64_t rows, int64_t fitted, double ridge) {
+  require(rows_in(near) == rows && near.shape(1) >= 1,
+          "near must list as many rows for each row, at least one");
+  const int64_t* last = near.data() + near.size();
+  require(std::all_of(near.data(), last, [&](int64_t j) { return j >= 0 && j < fitted; }),
+          "near rows must be fitted ones");
+  require(ridge >= 0.0 && std::isfinite(ridge), "ridge must be finite and not negative");
+}
+
+template <class T>
+Out2<double> weights(Mat<const T> rows, Mat<const T> fitted, Mat<const int64_t> near, double ridge,
+                     Threads threads) {
+  require(rows.shape(1) == fitted.shape(1), "rows and fitted rows must have the same columns");
+  check_near(near, rows_in(rows), rows_in(fitted), ridge);
+  const int64_t k = columns_in(near), d = columns_in(rows);
+  auto [array, out] = new_array<Out2<double>, double>({near.shape(0), near.shape(1)});
+  const Unlocked unlocked;
+  local_weights([&] { return local::DenseProducts<T>(rows.data(), fitted.data(), d, k); }, near.data(),
+                rows_in(rows), k, ridge, threads, out);
+  return array;
+}
+
+// One more than the last column that has an entry.
+template <class T>
+int64_t widest(const SparseRows<T>& rows) {
+  const int32_t *first = rows.indices, *last = first + rows.indptr[rows.n];
+  return first == last ? 0 : int64_t{*std::max_element(first, last)} + 1;
+}
+
+template <class T>
+Out2<double> sparse_weights(Csr<T> rows_csr, Csr<T> fitted_csr, int64_t n_features, Mat<const int64_t> near,
+                            double ridge, Threads threads) {
+  const auto& [r_indptr, r_indices, r_values] = rows_csr;
+  const auto& [f_indptr, f_indices, f_values] = fitted_csr;
+  const SparseRows<T> rows = sparse_rows<T>(r_indptr, r_indices, r_values, n_features);
+  const SparseRows<T> fitted = sparse_rows<T>(f_indptr, f_indices, f_values, n_features);
+  check_near(near, rows.n, fitted.n, ridge);
+  auto [array, out] = new_array<Out2<double>, double>({near.shape(0), near.shape(1)});
+  const Unlocked unlocked;
+  const int64_t columns = std::max(widest(rows), widest(fitted));
+  local_weights([&] { return local::SparseProducts<T>(rows, fitted, columns); }, near.data(), rows.n,
+                columns_in(near), ridge, threads, out);
+  return array;
+}
+
+template <class T>
+void bind_weights(nb::module_& m) {
+  m.def("local_weights", &weights<T>, nb::arg("rows"), nb::arg("fitted"), nb::arg("near"), nb::arg("ridge"),
+        nb::arg("threads"),
+        "Weights of the near fitted rows whose sum comes closest to each row; NaN where rounding leaves no "
+        "positive matrix.");
+  m.def("sparse_local_weights", &sparse_weights<T>, nb::arg("rows"), nb::arg("fitted"), nb::arg("n_features"),
+        nb::arg("near"), nb::arg("ridge"), nb::arg("threads"),
+        "The same for CSR rows, given as (indptr, indices, values).");
+}
+
 }  // namespace
 
 void bind_products(nb::module_& m) {
+  bind_weights<float>(m);
+  bind_weights<double>(m);
   m.def("similar_pairs", &similar_pairs, nb::arg("x"), nb::arg("limit"), nb::arg("first"),
         nb::arg("max_pairs"), nb::arg("threads"),
         "How many pairs i < j, first <= j, of rows of unit norm have a cosine above the limit, and i, j and "

@@ -14,28 +14,25 @@ namespace {
 using CodedRows =
     std::tuple<Out1<int64_t>, Out1<int32_t>, Out1<double>, Out1<double>, Out1<double>, Out1<int32_t>>;
 
-template <class T>
-CodedRows code(Mat<const T> rows, Vec<const double> center, Mat<const double> atoms, Mat<const double> gram,
-               double locality, int method, double tolerance, int max_rounds, Vec<const int64_t> start_indptr,
-               Vec<const int32_t> start_indices, Vec<const double> start_values, Threads threads) {
-  const size_t n = rows.shape(0), d = rows.shape(1), m = atoms.shape(0);
-  if (m == 0 || atoms.shape(1) != d || center.shape(0) != d || gram.shape(0) != m || gram.shape(1) != m) {
-    throw std::invalid_argument("rows, center, atoms and gram must fit each other");
-  }
+// Codes to begin with, for n rows and m atoms, where there are any.
+simplex::Start checked_start(const Vec<const int64_t>& indptr, const Vec<const int32_t>& indices,
+                             const Vec<const double>& values, size_t n, size_t m) {
+  if (indptr.shape(0) == 0) return {nullptr, nullptr, nullptr};
+  require_compressed(indptr, indices, static_cast<int64_t>(n), static_cast<int64_t>(m));
+  require(values.shape(0) == indices.shape(0), "there must be one value an entry");
+  require_finite(values, "codes to begin with must be finite");
+  return {indptr.data(), indices.data(), values.data()};
+}
+
+simplex::Settings checked_settings(double locality, int method, double tolerance, int max_rounds) {
   require(method == 0 || method == 1, "no such method");
   require(locality >= 0.0 && std::isfinite(locality), "locality must be finite and not negative");
-  require_finite(rows, "rows must be finite");
-  require_finite(center, "center must be finite");
-  require_finite(atoms, "atoms must be finite");
-  require_finite(gram, "gram must be finite");
-  simplex::Start start{nullptr, nullptr, nullptr};
-  if (start_indptr.shape(0) > 0) {
-    require_compressed(start_indptr, start_indices, static_cast<int64_t>(n), static_cast<int64_t>(m));
-    require(start_values.shape(0) == start_indices.shape(0), "there must be one value an entry");
-    require_finite(start_values, "codes to begin with must be finite");
-    start = {start_indptr.data(), start_indices.data(), start_values.data()};
-  }
-  const simplex::Settings settings{static_cast<simplex::Method>(method), locality, tolerance, max_rounds};
+  return {static_cast<simplex::Method>(method), locality, tolerance, max_rounds};
+}
+
+// The codes that `find(report)` gives in blocks, as arrays.
+template <class Find>
+CodedRows coded(size_t n, const Find& find) {
   auto [objective, objective_data] = new_array<Out1<double>, double>({n});
   auto [gap, gap_data] = new_array<Out1<double>, double>({n});
   auto [rounds, rounds_data] = new_array<Out1<int32_t>, int32_t>({n});
@@ -43,9 +40,7 @@ CodedRows code(Mat<const T> rows, Vec<const double> center, Mat<const double> at
   size_t entries = 0;
   {
     const Unlocked unlocked;
-    blocks = code_rows(rows.data(), static_cast<int64_t>(n), static_cast<int64_t>(d), center.data(),
-                       atoms.data(), {gram.data(), static_cast<int64_t>(m)}, settings, start,
-                       {objective_data, gap_data, rounds_data}, threads);
+    blocks = find(simplex::RowReport{objective_data, gap_data, rounds_data});
     for (const auto& block : blocks) entries += block.entries.size();
   }
   auto [indptr, indptr_data] = new_array<Out1<int64_t>, int64_t>({n + 1}, true);
@@ -63,6 +58,44 @@ CodedRows code(Mat<const T> rows, Vec<const double> center, Mat<const double> at
     }
   }
   return {indptr, indices, values, objective, gap, rounds};
+}
+
+template <class T>
+CodedRows code(Mat<const T> rows, Vec<const double> center, Mat<const double> atoms, Mat<const double> gram,
+               double locality, int method, double tolerance, int max_rounds, Vec<const int64_t> start_indptr,
+               Vec<const int32_t> start_indices, Vec<const double> start_values, Threads threads) {
+  const size_t n = rows.shape(0), d = rows.shape(1), m = atoms.shape(0);
+  if (m == 0 || atoms.shape(1) != d || center.shape(0) != d || gram.shape(0) != m || gram.shape(1) != m) {
+    throw std::invalid_argument("rows, center, atoms and gram must fit each other");
+  }
+  const simplex::Settings settings = checked_settings(locality, method, tolerance, max_rounds);
+  require_finite(rows, "rows must be finite");
+  require_finite(center, "center must be finite");
+  require_finite(atoms, "atoms must be finite");
+  require_finite(gram, "gram must be finite");
+  const simplex::Start start = checked_start(start_indptr, start_indices, start_values, n, m);
+  return coded(n, [&](const simplex::RowReport& report) {
+    return code_rows(rows.data(), static_cast<int64_t>(n), static_cast<int64_t>(d), center.data(),
+                     atoms.data(), {gram.data(), static_cast<int64_t>(m)}, settings, start, report, threads);
+  });
+}
+
+CodedRows code_products(Mat<const double> products, Vec<const double> squares, Mat<const double> gram,
+                        double locality, int method, double tolerance, int max_rounds,
+                        Vec<const int64_t> start_indptr, Vec<const int32_t> start_indices,
+                        Vec<const double> start_values, Threads threads) {
+  const size_t n = products.shape(0), m = products.shape(1);
+  require(m > 0 && squares.shape(0) == n && gram.shape(0) == m && gram.shape(1) == m,
+          "products, squares and gram must fit each other");
+  const simplex::Settings settings = checked_settings(locality, method, tolerance, max_rounds);
+  require_finite(products, "products must be finite");
+  require_finite(squares, "squares must be finite");
+  require_finite(gram, "gram must be finite");
+  const simplex::Start start = checked_start(start_indptr, start_indices, start_values, n, m);
+  return coded(n, [&](const simplex::RowReport& report) {
+    return code_by_products(products.data(), squares.data(), static_cast<int64_t>(n),
+                            {gram.data(), static_cast<int64_t>(m)}, settings, start, report, threads);
+  });
 }
 
 template <class T>
@@ -96,6 +129,10 @@ void bind_simplex_of(nb::module_& m) {
 void bind_simplex(nb::module_& m) {
   bind_simplex_of<float>(m);
   bind_simplex_of<double>(m);
+  m.def("code_products", &code_products, nb::arg("products"), nb::arg("squares"), nb::arg("gram"),
+        nb::arg("locality"), nb::arg("method"), nb::arg("tolerance"), nb::arg("max_rounds"),
+        nb::arg("start_indptr"), nb::arg("start_indices"), nb::arg("start_values"), nb::arg("threads") = 1,
+        "The same of rows that are known by their products with the atoms and their squared norms.");
   m.def(
       "project_simplex",
       [](Mat<const double> points, Threads threads) {

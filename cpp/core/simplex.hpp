@@ -384,6 +384,29 @@ struct RowReport {
   int32_t* rounds;
 };
 
+// Codes of the rows [lo, hi) from their products with the atoms, one row every `stride`, and squared norms;
+// both count from row lo.
+inline void code_products(const double* products, int64_t stride, const double* squares, const Atoms& atoms,
+                          const Settings& settings, const Start& start, int64_t lo, int64_t hi,
+                          const RowReport& report, BlockCodes& out) {
+  Coder coder(atoms, settings);
+  std::vector<Entry> initial;
+  for (int64_t i = lo; i < hi; ++i) {
+    poll();
+    initial.clear();
+    if (start.indptr != nullptr)
+      for (int64_t e = start.indptr[i]; e < start.indptr[i + 1]; ++e)
+        if (start.values[e] > 0.0) initial.push_back({start.indices[e], start.values[e]});
+    coder.solve(products + (i - lo) * stride, squares[i - lo], initial.data(),
+                static_cast<int64_t>(initial.size()));
+    report.objective[i] = coder.value();
+    report.gap[i] = coder.gap();
+    report.rounds[i] = coder.rounds();
+    out.lengths.push_back(static_cast<int32_t>(coder.code().size()));
+    out.entries.insert(out.entries.end(), coder.code().begin(), coder.code().end());
+  }
+}
+
 template <class T>
 void code_block(const T* rows, const double* center, const std::vector<T>& panels, int64_t d,
                 const Atoms& atoms, const Settings& settings, const Start& start, int64_t lo, int64_t hi,
@@ -398,22 +421,9 @@ void code_block(const T* rows, const double* center, const std::vector<T>& panel
     for (int64_t r = 0; r < hi - lo; r += kRows)
       panel_products<T>(centered.data() + r * d, panels.data() + c * d, d, products.data() + r * stride + c,
                         stride);
-  Coder coder(atoms, settings);
-  std::vector<Entry> initial;
-  for (int64_t i = lo; i < hi; ++i) {
-    poll();
-    initial.clear();
-    if (start.indptr != nullptr)
-      for (int64_t e = start.indptr[i]; e < start.indptr[i + 1]; ++e)
-        if (start.values[e] > 0.0) initial.push_back({start.indices[e], start.values[e]});
-    coder.solve(products.data() + (i - lo) * stride, squared_norm(centered.data() + (i - lo) * d, d),
-                initial.data(), static_cast<int64_t>(initial.size()));
-    report.objective[i] = coder.value();
-    report.gap[i] = coder.gap();
-    report.rounds[i] = coder.rounds();
-    out.lengths.push_back(static_cast<int32_t>(coder.code().size()));
-    out.entries.insert(out.entries.end(), coder.code().begin(), coder.code().end());
-  }
+  double squares[kBlock];
+  for (int64_t i = 0; i < hi - lo; ++i) squares[i] = squared_norm(centered.data() + i * d, d);
+  code_products(products.data(), stride, squares, atoms, settings, start, lo, hi, report, out);
 }
 
 }  // namespace simplex
@@ -432,6 +442,21 @@ std::vector<simplex::BlockCodes> code_rows(const T* rows, int64_t n, int64_t d, 
                     simplex::code_block(rows, center, panels, d, dictionary, settings, start, lo, hi, report,
                                         blocks[static_cast<size_t>(lo / simplex::kBlock)]);
                   });
+  return blocks;
+}
+
+// The same of rows that are known by their products with the atoms (n x m) and their squared norms, all seen
+// from the atoms' center.
+inline std::vector<simplex::BlockCodes> code_by_products(const double* products, const double* squares,
+                                                         int64_t n, const simplex::Atoms& dictionary,
+                                                         const simplex::Settings& settings,
+                                                         const simplex::Start& start,
+                                                         const simplex::RowReport& report, int threads) {
+  std::vector<simplex::BlockCodes> blocks(static_cast<size_t>((n + simplex::kBlock - 1) / simplex::kBlock));
+  parallel_blocks(n, simplex::kBlock, threads, [&](int64_t lo, int64_t hi) {
+    simplex::code_products(products + lo * dictionary.m, dictionary.m, squares + lo, dictionary, settings,
+                           start, lo, hi, report, blocks[static_cast<size_t>(lo / simplex::kBlock)]);
+  });
   return blocks;
 }
 

@@ -47,7 +47,7 @@ class CodedEmbedder(Embedder):
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find atoms and codes of the rows of X, and what follows from them; y is ignored."""
         settings = self._settings()
-        table = self._read(X, allow_sparse=False)
+        table = self._read(X)
         with self._working(table) as run:
             self._keep(fit(table, settings, run))
         return self
@@ -67,7 +67,7 @@ class CodedEmbedder(Embedder):
 
     def encode(self, X: Any) -> csr_array:
         """The codes of rows by `atoms_` (CSR): convex weights, optimal over all atoms, each row by itself."""
-        rows = self._read_new(X, allow_sparse=False).values
+        rows = self._read_new(X).values
         # In the precision of the fitted rows, so that equal rows get equal codes.
         rows = rows.astype(self.embedding_.dtype, copy=False)
         return encode(rows, self._at_order_one().atoms_, self._coder(), self._placing_run()).matrix
@@ -101,6 +101,11 @@ class CodedEmbedder(Embedder):
         """How much each atom is used: the sum of its weights over the fitted rows."""
         self._result  # noqa: B018 - says so if this is not fitted
         return np.asarray(self.codes_.sum(axis=0))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     @abstractmethod
     def _goal(self) -> Map | Clustering:
@@ -151,7 +156,7 @@ class KDS(CodedEmbedder):
 
     Each row is a convex combination of a few near atoms: codes minimise ½‖y − Σ xⱼaⱼ‖² + locality Σ xⱼ‖y − aⱼ‖².
 
-    `transform` codes each row by itself, and a row that equals a fitted one gets its place.
+    Rows may be sparse (CSR) and stay so; atoms are dense. `transform` codes each row by itself, and a row that equals a fitted one gets its place.
 
     Parameters
     ----------

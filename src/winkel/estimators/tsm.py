@@ -30,7 +30,7 @@ class TSM(Embedder):
     angles than the threshold's. Similarity is by cosine and the origin has a meaning, so rows should not be centred: images
     (norm: brightness) and word vectors (norm: how special a word is) are what it was made for.
 
-    Rows of zeros stand at the origin. `transform` places each new row by itself, with its norm, and gives a row that
+    Rows may be sparse (CSR) and stay so. Rows of zeros stand at the origin. `transform` places each new row by itself, with its norm, and gives a row that
     equals a fitted one that row's place.
 
     Parameters
@@ -125,7 +125,7 @@ class TSM(Embedder):
         """Find the map of the rows of X; y is ignored."""
         settings = self._settings()
         choice("placement", self.placement, PLACEMENTS)
-        table = self._read(X, allow_sparse=False)
+        table = self._read(X)
         with self._working(table) as run:
             self.result_ = fit(table, settings, run)
             self._rows = table.values
@@ -133,7 +133,7 @@ class TSM(Embedder):
 
     def transform(self, X: Any) -> FloatArray:
         """Positions of new rows among the fitted ones, which stay where they are."""
-        rows, made = self._read_new(X, allow_sparse=False), self._at_order_one()
+        rows, made = self._read_new(X), self._at_order_one()
         fitted = FittedRows(
             made._rows,
             made.embedding_,
@@ -213,6 +213,11 @@ class TSM(Embedder):
         threshold = self.threshold_
         rows = Table(self._rows, validated=True)
         return similarity_graph(rows, threshold, n_jobs=self.n_jobs, max_memory=self.max_memory)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _settings(self) -> Settings:
         """The parameters, checked."""

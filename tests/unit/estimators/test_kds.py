@@ -8,7 +8,6 @@ import sys
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs, make_moons
@@ -157,9 +156,6 @@ def test_refused_new_rows(fitted):
         fitted.transform(NEW[:, :5])
     with pytest.raises(InvalidInputError, match="NaN"):
         fitted.encode(np.full((2, 64), np.nan))
-    for call in (fitted.encode, fitted.fit):
-        with pytest.raises(InvalidInputError, match="sparse"):
-            call(sp.csr_matrix(SOME))
 
 
 # ----------------------------------------------------------------------------------------- batches

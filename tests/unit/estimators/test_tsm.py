@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
@@ -410,8 +409,6 @@ def test_refused_rows(fitted):
         tsm().transform(NEW)
     with pytest.raises(InvalidInputError, match="5 features, but TSM is expecting 64"):
         fitted["local"].transform(NEW[:, :5])
-    with pytest.raises(InvalidInputError, match="sparse"):
-        tsm().fit(sp.csr_matrix(SOME))
     with pytest.raises(InvalidInputError, match="NaN"):
         tsm().fit(np.full((5, 3), np.nan))
 

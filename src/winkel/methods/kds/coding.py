@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +15,13 @@ from ...algebra import matmul
 from ...checks import choice, positive
 from ...run import Run
 from ...typing import FloatArray
+from ..rows import Rows, csr_parts, product, row_norms
 
 CODERS = {"projected_gradient": 0, "frank_wolfe": 1}
 TOLERANCE = 1e-8
 MAX_ROUNDS = 200
+_NO_START = (np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))
+_PRODUCTS = 2**22  # products of sparse rows and atoms that are held at a time
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,15 @@ class Codes:
     objective: NDArray[np.float64]
     gap: NDArray[np.float64]
 
+    @classmethod
+    def of(cls, parts: Sequence[Codes]) -> Codes:
+        """The codes of all parts, one after another."""
+        return cls(
+            sp.vstack([part.matrix for part in parts], format="csr"),
+            np.concatenate([part.objective for part in parts]),
+            np.concatenate([part.gap for part in parts]),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Dictionary:
@@ -100,7 +113,7 @@ def encode(
 
     Parameters
     ----------
-    rows : array of shape (n_samples, n_features)
+    rows : array or sparse matrix of shape (n_samples, n_features)
         What to code.
     atoms : array of shape (n_atoms, n_features)
         What to code by.
@@ -126,22 +139,54 @@ def encode(
     ((10, 50), True)
     """
     dictionary = Dictionary.of(np.asarray(atoms))
+    settings = float(coder.locality), CODERS[coder.method], float(coder.tol), MAX_ROUNDS
+    threads = 1 if run is None else run.n_jobs
+    if sp.issparse(rows):
+        return _encode_sparse(sp.csr_matrix(rows), dictionary, settings, start, threads)
+    first = _NO_START if start is None else _parts(start)
     values = np.ascontiguousarray(rows)
-    first = (np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)) if start is None else _parts(start)
-    indptr, indices, weights, objective, gap, _ = _core.code_simplex(
-        values,
-        dictionary.center,
-        dictionary.atoms,
-        dictionary.gram,
-        float(coder.locality),
-        CODERS[coder.method],
-        float(coder.tol),
-        MAX_ROUNDS,
-        *first,
-        threads=1 if run is None else run.n_jobs,
+    found = _core.code_simplex(
+        values, dictionary.center, dictionary.atoms, dictionary.gram, *settings, *first, threads=threads
     )
-    shape = (len(values), len(dictionary.atoms))
-    return Codes(sp.csr_array((weights, indices, indptr), shape=shape), objective, gap)
+    return _codes(found, len(dictionary.atoms))
+
+
+def _encode_sparse(
+    rows: Rows,
+    dictionary: Dictionary,
+    settings: tuple[float, int, float, int],
+    start: sp.csr_array | None,
+    threads: int,
+) -> Codes:
+    """`encode` by the products of rows and atoms, some rows at a time."""
+    m = len(dictionary.atoms)
+    offset = matmul(dictionary.atoms, dictionary.center)
+    turned = np.ascontiguousarray(dictionary.atoms.T)
+    own = float(np.sum(np.square(dictionary.center)))
+    squares = np.square(row_norms(rows)) - 2.0 * product(rows, dictionary.center) + own
+    parts, step = [], max(1, _PRODUCTS // m)
+    for low in range(0, rows.shape[0], step):
+        some = slice(low, low + step)
+        products = _core.weighted_row_sums(
+            *csr_parts(rows[some], np.float64), turned, np.zeros(m), threads=threads
+        )
+        first = _NO_START if start is None else _parts(start[some])
+        found = _core.code_products(
+            products - offset,
+            np.maximum(squares[some], 0.0),
+            dictionary.gram,
+            *settings,
+            *first,
+            threads=threads,
+        )
+        parts.append(_codes(found, m))
+    return Codes.of(parts)
+
+
+def _codes(found: tuple[Any, ...], m: int) -> Codes:
+    """What the core found."""
+    indptr, indices, weights, objective, gap, _ = found
+    return Codes(sp.csr_array((weights, indices, indptr), shape=(len(objective), m)), objective, gap)
 
 
 def decode(codes: Any, atoms: Any) -> FloatArray:
@@ -170,9 +215,12 @@ def decode(codes: Any, atoms: Any) -> FloatArray:
 
 
 def weighted_sums(
-    codes: sp.csr_array, rows: FloatArray, center: NDArray[np.float64], run: Run
+    codes: sp.csr_array, rows: Rows, center: NDArray[np.float64], run: Run
 ) -> NDArray[np.float64]:
     """For every atom the sum of the rows, less `center`, weighted by their codes (m × d)."""
+    if sp.issparse(rows):
+        usage = np.asarray(codes.sum(axis=0), dtype=np.float64)
+        return np.asarray((codes.T @ rows.astype(np.float64)).toarray() - np.outer(usage, center))
     indptr, indices, values = _parts(codes.T.tocsr())
     return np.asarray(
         _core.weighted_row_sums(

@@ -12,6 +12,7 @@ from ...algebra import matmul, solve_positive
 from ...errors import InvalidInputError
 from ...run import Run
 from ...typing import FloatArray, IntArray
+from ..rows import Rows, as_dense, product, row_norms
 from .coding import weighted_sums
 
 STARTS = ("kmeans++", "random")
@@ -30,7 +31,7 @@ class Sums:
     rows: NDArray[np.float64]
 
     @classmethod
-    def of(cls, codes: sp.csr_array, rows: FloatArray, center: NDArray[np.float64], run: Run) -> Sums:
+    def of(cls, codes: sp.csr_array, rows: Rows, center: NDArray[np.float64], run: Run) -> Sums:
         """The sums over rows, which are taken less `center`."""
         products = (codes.T @ codes).toarray()
         usage = np.asarray(codes.sum(axis=0), dtype=np.float64)
@@ -65,7 +66,7 @@ def suggested_atoms(n: int) -> int:
     return min(n, max(_FEWEST, min(_MOST, n // _SHARE)))
 
 
-def start_atoms(rows: FloatArray, m: int, init: str | FloatArray, run: Run) -> NDArray[np.float64]:
+def start_atoms(rows: Rows, m: int, init: str | FloatArray, run: Run) -> NDArray[np.float64]:
     """m atoms to begin with: rows apart from each other ("kmeans++"), any rows ("random"), or an array of atoms."""
     if not isinstance(init, str):
         if init.shape != (m, rows.shape[1]):
@@ -73,34 +74,39 @@ def start_atoms(rows: FloatArray, m: int, init: str | FloatArray, run: Run) -> N
                 f"init must hold {m} finite atoms of {rows.shape[1]} features; got shape {init.shape}."
             )
         return np.array(init, dtype=np.float64)
-    order = run.stream("kds start").permutation(len(rows))
+    order = run.stream("kds start").permutation(rows.shape[0])
     if init == "random":
-        return np.asarray(rows[np.sort(order[:m])], dtype=np.float64)
+        return np.asarray(as_dense(rows[np.sort(order[:m])]), dtype=np.float64)
     sample = rows[np.sort(order[: max(_LEAST_ROWS, _ROWS_PER_ATOM * m)])]
-    return np.asarray(sample[spread_rows(sample, m, run)], dtype=np.float64)
+    return np.asarray(as_dense(sample[spread_rows(sample, m, run)]), dtype=np.float64)
 
 
-def spread_rows(rows: FloatArray, m: int, run: Run) -> IntArray:
+def spread_rows(rows: Rows, m: int, run: Run) -> IntArray:
     """Indices of m rows, each drawn with odds of its squared distance to those before (k-means++)."""
     draws = run.stream("kds k-means++").uniform(m)
-    seen = np.asarray(rows - rows.mean(axis=0, dtype=np.float64), dtype=rows.dtype)
-    norms = np.einsum("ij,ij->i", seen, seen, dtype=np.float64)
+    n = rows.shape[0]
+    if sp.issparse(rows):
+        seen, norms = rows, np.square(row_norms(rows))
+    else:
+        seen = np.asarray(rows - rows.mean(axis=0, dtype=np.float64), dtype=rows.dtype)
+        norms = np.einsum("ij,ij->i", seen, seen, dtype=np.float64)
     chosen = np.empty(m, dtype=np.int64)
-    nearest = np.full(len(rows), np.inf)
-    odds = np.ones(len(rows))
+    nearest = np.full(n, np.inf)
+    odds = np.ones(n)
     for i, draw in enumerate(draws):
         total = np.cumsum(odds)
-        chosen[i] = min(int(np.searchsorted(total, draw * total[-1], side="right")), len(rows) - 1)
-        squared = norms + norms[chosen[i]] - 2.0 * matmul(seen, seen[chosen[i]])
+        chosen[i] = min(int(np.searchsorted(total, draw * total[-1], side="right")), n - 1)
+        one = as_dense(seen[chosen[i] : chosen[i] + 1])[0]
+        squared = norms + norms[chosen[i]] - 2.0 * product(seen, one)
         nearest = np.minimum(nearest, np.maximum(squared, 0.0))
         nearest[chosen[i]] = 0.0
         odds = nearest
         if not odds.any():  # fewer different rows than atoms: the rest are copies, which stay unused
-            odds = np.ones(len(rows))
+            odds = np.ones(n)
     return chosen
 
 
-def reseed(atoms: FloatArray, unused: IntArray, rows: FloatArray, objective: FloatArray) -> FloatArray:
+def reseed(atoms: FloatArray, unused: IntArray, rows: Rows, objective: FloatArray) -> FloatArray:
     """The atoms, those that no row uses moved onto the rows that are coded worst.
 
     Codes stay valid, since nobody used what was moved; so the objective does not rise.
@@ -108,5 +114,5 @@ def reseed(atoms: FloatArray, unused: IntArray, rows: FloatArray, objective: Flo
     worst = np.argsort(-objective, kind="stable")[: len(unused)]
     worst = worst[objective[worst] > 0]
     moved = np.array(atoms, dtype=np.float64)
-    moved[unused[: len(worst)]] = rows[worst]
+    moved[unused[: len(worst)]] = as_dense(rows[worst])
     return moved

@@ -15,6 +15,7 @@ from ...embedding import Embedding
 from ...errors import DataWarning, InvalidInputError
 from ...run import Run
 from ...typing import FloatArray
+from ..rows import Rows
 from .code_graph import (
     Clusters,
     cluster_spectrum,
@@ -110,8 +111,9 @@ class Fit:
 
 def fit(table: Table, settings: Settings, run: Run) -> Fit:
     """Atoms, codes and what follows from them, of the rows of a table."""
-    rows: FloatArray = table.values
-    settings = _usable(_following(settings, len(rows)), len(rows))
+    rows: Rows = table.values
+    n = rows.shape[0]
+    settings = _usable(_following(settings, n), n)
     _check_memory(table.shape, settings.training.n_atoms, run)
     trained = train(rows, settings.training, run, _drawing(settings))
     return _finish(
@@ -123,7 +125,7 @@ def fit_batches(batches: BatchSource, settings: Settings, run: Run) -> Fit:
     """The same by mini-batches of rows that need not fit into memory, in the precision of the first batch."""
     stream = StreamBatches(batches)
     first = first_rows(stream, settings.training.n_atoms)
-    settings = _usable(settings, len(first))
+    settings = _usable(settings, first.shape[0])
     trained = train(stream, settings.training, run, _drawing(settings))
     codes = encode_batches(stream, trained.atoms, settings.training.coder, run, first.dtype)
     return _finish(trained, codes, settings, run, first.dtype)

@@ -21,6 +21,7 @@ from ...solvers.alternating import Alternating, AlternatingState
 from ...solvers.base import Frames, History, SolverState, Status
 from ...solvers.gradient import Adam
 from ...typing import FloatArray
+from ..rows import Rows, column_sums, stacked
 from .coding import Coder, Codes, encode
 from .dictionary import Sums, dictionary_gradient, reseed, start_atoms
 
@@ -39,20 +40,20 @@ Drawing = Callable[[sp.csr_array], FloatArray]  # the map that codes give
 class ArrayBatches:
     """Batches of an array's rows, in a new random order each time; a memory map is read batch by batch."""
 
-    rows: FloatArray
+    rows: Rows
     size: int
     run: Run
 
     def epoch(self, number: int) -> Iterator[FloatArray]:
         """All rows once. Rows of a batch keep their order, so that files are read forwards."""
-        n = len(self.rows)
+        n = self.rows.shape[0]
         order = self.run.stream("kds batches").permutation(n, start=number * n)
         for first in range(0, n, self.size):
             yield self.rows[np.sort(order[first : first + self.size])]
 
     def in_order(self) -> Iterator[FloatArray]:
         """All rows once, as they stand."""
-        for first in range(0, len(self.rows), self.size):
+        for first in range(0, self.rows.shape[0], self.size):
             yield self.rows[first : first + self.size]
 
 
@@ -77,7 +78,7 @@ class StreamBatches:
         """All batches once, each validated."""
         width: int | None = None
         for number, batch in enumerate(self.source() if callable(self.source) else self.source):
-            rows = as_matrix(batch, name=f"batch {number}", min_rows=1, allow_sparse=False)
+            rows = as_matrix(batch, name=f"batch {number}", min_rows=1)
             if width is not None and rows.shape[1] != width:
                 raise InvalidInputError(
                     f"batch {number} has {rows.shape[1]} features, but those before it have {width}."
@@ -91,26 +92,23 @@ class StreamBatches:
 Batches = ArrayBatches | StreamBatches
 
 
-def first_rows(batches: Batches, least: int) -> FloatArray:
+def first_rows(batches: Batches, least: int) -> Rows:
     """Rows of the first batches, at least so many if there are."""
-    parts: list[FloatArray] = []
+    parts: list[Rows] = []
     for batch in batches.epoch(0):
         parts.append(batch)
-        if sum(map(len, parts)) >= least:
+        if sum(part.shape[0] for part in parts) >= least:
             break
-    return np.concatenate(parts)
+    return stacked(parts)
 
 
 def encode_batches(batches: Batches, atoms: FloatArray, coder: Coder, run: Run, dtype: Any = None) -> Codes:
     """The Codes of all rows in their order, coded in the precision `dtype`, or in their own."""
-    parts = [
-        encode(batch if dtype is None else batch.astype(dtype, copy=False), atoms, coder, run)
-        for batch in batches.in_order()
-    ]
-    return Codes(
-        sp.vstack([part.matrix for part in parts], format="csr"),
-        np.concatenate([part.objective for part in parts]),
-        np.concatenate([part.gap for part in parts]),
+    return Codes.of(
+        [
+            encode(batch if dtype is None else batch.astype(dtype, copy=False), atoms, coder, run)
+            for batch in batches.in_order()
+        ]
     )
 
 
@@ -121,7 +119,7 @@ def encode_batches(batches: Batches, atoms: FloatArray, coder: Coder, run: Run, 
 class AtomsAndCodes:
     """The mean of objective (6) over rows, as a problem for `Alternating` and for `Adam`; Y are the atoms."""
 
-    rows: FloatArray
+    rows: Rows
     coder: Coder
     run: Run
     drawing: Drawing | None = None
@@ -147,7 +145,7 @@ class AtomsAndCodes:
         center = Y.mean(axis=0)
         sums = Sums.of(codes.matrix, self.rows, center, self.run)
         slope = dictionary_gradient(sums, Y - center, self.coder.locality)
-        return float(codes.objective.mean()), slope / len(self.rows)
+        return float(codes.objective.mean()), slope / self.rows.shape[0]
 
     def map_of(self, state: SolverState) -> FloatArray:
         """The map of the rows by the atoms of a state."""
@@ -214,11 +212,12 @@ class Minibatch:
         used = np.zeros(len(Y))
         for batch in problem.batches.epoch(state.iteration):
             codes = encode(batch, Y, coder, problem.run)
-            walked += len(batch)
+            size = batch.shape[0]
+            walked += size
             total += float(codes.objective.sum())
             new = Sums.of(codes.matrix, batch, problem.center, problem.run)
             # Each batch fades as rows come in: all of them weigh as one walk, the latest most.
-            keep = 1.0 - len(batch) / max(len(batch), before or walked)
+            keep = 1.0 - size / max(size, before or walked)
             memory = memory.blended(new, keep)
             used += new.usage
             Y = memory.best_atoms(coder.locality, Y - problem.center) + problem.center
@@ -276,23 +275,30 @@ class Trained:
     frames: Frames | None
 
 
-def train(
-    data: FloatArray | Batches, training: Training, run: Run, drawing: Drawing | None = None
-) -> Trained:
+def _variances(rows: Rows) -> FloatArray:
+    """The variance of each column."""
+    if not sp.issparse(rows):
+        return np.var(rows, axis=0, dtype=np.float64)
+    n = rows.shape[0]
+    squares = np.bincount(rows.indices, np.square(rows.data, dtype=np.float64), rows.shape[1])
+    return np.maximum(squares / n - np.square(column_sums(rows) / n), 0.0)
+
+
+def train(data: Rows | Batches, training: Training, run: Run, drawing: Drawing | None = None) -> Trained:
     """The atoms that `training` finds for rows, or for batches (then by mini-batches).
 
     Frames hold the maps that `drawing` makes of the codes, or the atoms.
     """
-    if isinstance(data, np.ndarray) and training.method == "minibatch":
+    if not isinstance(data, Batches) and training.method == "minibatch":
         data = ArrayBatches(data, training.batch_size, run)
     coder = training.coder
     solver: Any
     problem: Any
-    if isinstance(data, np.ndarray):
+    if not isinstance(data, Batches):
         start = start_atoms(data, training.n_atoms, training.init, run)
         problem, solver = AtomsAndCodes(data, coder, run, drawing), Alternating(training.tol)
         if training.method == "gradient":
-            spread = float(np.sqrt(np.mean(np.var(data, axis=0, dtype=np.float64))))
+            spread = float(np.sqrt(np.mean(_variances(data))))
             solver = Adam(_ADAM_STEP * spread or 1.0, tol=0.0)
     else:
         first = first_rows(data, max(_FIRST_ROWS, 8 * training.n_atoms))

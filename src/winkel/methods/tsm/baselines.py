@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
-from ...algebra import largest_eigenvectors, largest_of_operator, matmul
+from ...algebra import largest_eigenvectors, largest_of_operator
 from ...checks import integer, number
 from ...data import as_matrix
 from ...graph import Graph
 from ...run import Run
 from ...typing import FloatArray
 from ..quadratic import isomap
+from ..rows import Rows, product, products_of_rows, row_norms, turned_product
 from .factors import Matrix
-from .similarity import row_norms, similar_pairs
+from .similarity import similar_pairs
 
 _BLOCK = 8192  # rows multiplied at a time
 _SMALL = 3000  # of the smaller side; beyond it a few singular vectors are found by iteration
@@ -25,8 +27,8 @@ def svd_map(X: Any, n_components: int) -> FloatArray:
 
     Parameters
     ----------
-    X : array or data frame of shape (n_samples, n_features)
-        Dense rows.
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The rows.
     n_components : int
         Dimension of the map; columns beyond the rank are zero.
 
@@ -42,23 +44,27 @@ def svd_map(X: Any, n_components: int) -> FloatArray:
     >>> svd_map(wk.datasets.load_digits().X, 8).shape
     (1797, 8)
     """
-    return svd_projections(as_matrix(X, allow_sparse=False), integer("n_components", n_components, 1))
+    return svd_projections(as_matrix(X), integer("n_components", n_components, 1))
 
 
-def svd_projections(X: FloatArray, n_components: int) -> FloatArray:
+def svd_projections(X: Rows, n_components: int) -> FloatArray:
     """`svd_map` of validated rows."""
     n, m = X.shape
     d = min(n_components, n, m)
     if min(n, m) > _SMALL and d < min(n, m) // 4:
-        axes = largest_of_operator(lambda block: matmul(X.T, matmul(X, block)), m, d)[1]
+        axes = largest_of_operator(lambda block: turned_product(X, product(X, block)), m, d)[1]
     elif m <= n:
-        axes = largest_eigenvectors(matmul(X.T, X), d)[1]
+        axes = largest_eigenvectors(_products_of_columns(X), d)[1]
     else:
-        square, sides = largest_eigenvectors(matmul(X, X.T), d)
+        square, sides = largest_eigenvectors(products_of_rows(X, X), d)
         Y = sides * np.sqrt(np.maximum(square, 0.0))
         return np.pad(Y, ((0, 0), (0, n_components - d))).astype(X.dtype)
-    Y = np.concatenate([matmul(X[i : i + _BLOCK], axes) for i in range(0, n, _BLOCK)])
+    Y = np.concatenate([product(X[i : i + _BLOCK], axes) for i in range(0, n, _BLOCK)])
     return np.pad(Y, ((0, 0), (0, n_components - d))).astype(X.dtype)
+
+
+def _products_of_columns(X: Rows) -> Matrix:
+    return np.asarray((X.T.astype(np.float64) @ X).toarray() if issparse(X) else turned_product(X, X))
 
 
 def similarity_graph(
@@ -68,8 +74,8 @@ def similarity_graph(
 
     Parameters
     ----------
-    X : array or data frame of shape (n_samples, n_features)
-        Dense rows.
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The rows.
     threshold : float
         The cosine above which rows are similar.
     n_jobs : int or None, default=None
@@ -89,12 +95,12 @@ def similarity_graph(
     >>> similarity_graph([[1.0, 0.0], [2.0, 0.1], [0.0, 1.0]], 0.9).n_edges
     1
     """
-    values = as_matrix(X, allow_sparse=False)
+    values = as_matrix(X)
     number("threshold", threshold, -1.0, 1.0)
     run = Run.of(random_state=0, n_jobs=n_jobs, max_memory=max_memory)
     i, j, cosine = similar_pairs(values, row_norms(values), threshold, run)
     distance = np.sqrt(np.maximum(0.0, 2.0 - 2.0 * cosine.astype(np.float64)))
-    return Graph.from_edges(np.column_stack([i, j]), n=len(values), distances=distance)
+    return Graph.from_edges(np.column_stack([i, j]), n=values.shape[0], distances=distance)
 
 
 def isomap_map(

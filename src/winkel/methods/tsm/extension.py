@@ -20,7 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ...algebra import each_product, each_solution
+from ... import _core
+from ...algebra import matmul, pinv
 from ...checks import integer, positive
 from ...data import Table, as_matrix
 from ...errors import InvalidInputError, NotConvergedWarning
@@ -30,15 +31,14 @@ from ...solvers import iterate
 from ...solvers.base import Status
 from ...solvers.linear import ConjugateGradients
 from ...typing import FloatArray, IntArray, RandomState
+from ..rows import Rows, alike, as_dense, csr_parts, row_norms
 from .extension_system import ExtensionSystem, as_sparse
 from .factors import Matrix
-from .similarity import row_norms
 
 _SWEEP = 8  # products between two looks at the clock; Ctrl-C loses no more of them
 _MAX_SWEEPS = 250
 _SINGLE = 1e-5  # tolerance that products in single precision still reach
 _LEAST_MARKS = 16  # that a free row is made up of at the start, if there are so many
-_SCRATCH = 2**19  # numbers in one block of neighbourhoods
 
 
 def locally_linear_extension(
@@ -61,8 +61,8 @@ def locally_linear_extension(
 
     Parameters
     ----------
-    X : array or data frame of shape (n_samples, n_features)
-        Dense rows.
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        The rows.
     landmarks : array of int, or of bool of shape (n_samples,)
         Numbers of the rows that have places, or a mask of them.
     Y_landmarks : array of shape (n_landmarks, n_components)
@@ -98,18 +98,19 @@ def locally_linear_extension(
     >>> wk.locally_linear_extension(X, landmarks, places, random_state=0).shape
     (300, 8)
     """
-    values = as_matrix(X, allow_sparse=False)
-    marks, places = _checked_landmarks(len(values), landmarks, Y_landmarks)
+    values = as_matrix(X)
+    n = values.shape[0]
+    marks, places = _checked_landmarks(n, landmarks, Y_landmarks)
     positive("regularization", regularization)
     positive("tol", tol)
     if n_neighbors is not None:
         integer("n_neighbors", n_neighbors, 1, also="None")
     run = Run.of(random_state=random_state, n_jobs=n_jobs, max_memory=max_memory, verbose=verbose)
     nonzero = np.flatnonzero(row_norms(values) > 0)
-    at = np.full(len(values), -1)
+    at = np.full(n, -1)
     at[nonzero] = np.arange(len(nonzero))
     usable = at[marks] >= 0
-    Y = np.zeros((len(values), places.shape[1]))
+    Y = np.zeros((n, places.shape[1]))
     if usable.any():
         k = 4 * places.shape[1] if n_neighbors is None else n_neighbors
         extension = Extension.of(values[nonzero], at[marks[usable]], k, regularization, run)
@@ -122,7 +123,7 @@ def locally_linear_extension(
 class Extension:
     """Rows, none of them zero, of which `marks` have places; `direct` (free × marks) makes up the others of near marks."""
 
-    X: FloatArray
+    X: Rows
     marks: IntArray
     free: IntArray
     direct: sp.csr_matrix
@@ -130,12 +131,11 @@ class Extension:
     regularization: float
 
     @classmethod
-    def of(
-        cls, X: FloatArray, marks: IntArray, n_neighbors: int, regularization: float, run: Run
-    ) -> Extension:
+    def of(cls, X: Rows, marks: IntArray, n_neighbors: int, regularization: float, run: Run) -> Extension:
         """The extension from `marks` to all rows, by as many near rows as there are."""
-        k = max(1, min(n_neighbors, len(X) - 1))
-        free = np.setdiff1d(np.arange(len(X)), marks)
+        n = X.shape[0]
+        k = max(1, min(n_neighbors, n - 1))
+        free = np.setdiff1d(np.arange(n), marks)
         direct = sp.csr_matrix((0, len(marks)))
         if len(free):
             # A start needs fewer near rows than the map, and weights cost the square of their number.
@@ -146,7 +146,7 @@ class Extension:
 
     def start(self, places: FloatArray) -> Matrix:
         """The map in which every free row is made up of near marks alone."""
-        Y = np.empty((len(self.X), places.shape[1]))
+        Y = np.empty((self.X.shape[0], places.shape[1]))
         Y[self.marks] = places
         Y[self.free] = self.direct @ places.astype(np.float64)
         return Y
@@ -175,7 +175,7 @@ def _interrupted() -> Status:
     return Status("interrupted", sentence)
 
 
-def _nearest_marks(X: FloatArray, free: IntArray, marks: IntArray, k: int, run: Run) -> IntArray:
+def _nearest_marks(X: Rows, free: IntArray, marks: IntArray, k: int, run: Run) -> IntArray:
     """The k nearest marks, by angle, of each free row."""
     if len(marks) == 1:
         return np.zeros((len(free), 1), dtype=np.int64)
@@ -183,7 +183,7 @@ def _nearest_marks(X: FloatArray, free: IntArray, marks: IntArray, k: int, run: 
     return found
 
 
-def _trusted(rows: FloatArray) -> Table:
+def _trusted(rows: Rows) -> Table:
     """Rows of a validated table as a table."""
     return Table(rows, validated=True)
 
@@ -210,26 +210,26 @@ def _checked_landmarks(n: int, landmarks: ArrayLike, Y_landmarks: ArrayLike) -> 
 # ------------------------------------------------------------------------------------ locally linear weights
 
 
-def local_weights(
-    rows: FloatArray, fitted: FloatArray, index: IntArray, regularization: float, run: Run
-) -> Matrix:
+def local_weights(rows: Rows, fitted: Rows, index: IntArray, regularization: float, run: Run) -> Matrix:
     """Weights (n × k) of the fitted rows `index` (n × k), none of them zero, that make up each row.
 
     Every row is solved by itself, so that its weights do not depend on the others.
     """
-    n, k = index.shape
-    weights = np.empty((n, k))
-    step = max(1, _SCRATCH // (k * max(int(fitted.shape[1]), k)))
-
-    for start in range(0, n, step):
-        neighbors = fitted[index[start : start + step]]
-        own = rows[start : start + step].astype(fitted.dtype, copy=False)
-        gram = each_product(neighbors, neighbors, run.n_jobs)
-        diagonal = np.arange(k)
-        gram[:, diagonal, diagonal] *= 1.0 + regularization
-        right = each_product(neighbors, own[:, None], run.n_jobs)[:, :, 0]
-        weights[start : start + step] = each_solution(gram, right, run.n_jobs)
-    return weights
+    near = np.ascontiguousarray(index, dtype=np.int64)
+    own = alike(rows, fitted).astype(fitted.dtype, copy=False)
+    if sp.issparse(fitted):
+        weights = _core.sparse_local_weights(
+            csr_parts(own), csr_parts(fitted), fitted.shape[1], near, regularization, run.n_jobs
+        )
+    else:
+        own, fitted = np.ascontiguousarray(own), np.ascontiguousarray(fitted)
+        weights = _core.local_weights(own, fitted, near, regularization, run.n_jobs)
+    for i in np.flatnonzero(np.isnan(weights[:, 0])):  # not positive by rounding: by eigenvectors
+        neighbors = as_dense(fitted[near[i]]).astype(np.float64)
+        gram = matmul(neighbors, neighbors.T)
+        gram[np.diag_indices_from(gram)] *= 1.0 + regularization
+        weights[i] = matmul(pinv(gram), matmul(neighbors, as_dense(own[i : i + 1])[0]))
+    return np.asarray(weights)
 
 
 def combine(weights: Matrix, Y: FloatArray, index: IntArray) -> Matrix:

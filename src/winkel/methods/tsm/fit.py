@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ...data import Table
 from ...embedding import Embedding
@@ -13,13 +14,14 @@ from ...run import Run
 from ...solvers import iterate
 from ...solvers.base import Frames, History, Status
 from ...typing import FloatArray, IntArray
+from ..rows import Rows, row_norms
 from .baselines import svd_projections
 from .extension import Extension
 from .factors import Factors, Matrix, outputs, warn_if_not_a_gram_matrix
 from .matching import DenseMatching, DenseUpdates, FactorUpdates, Matching
 from .place import own_places
 from .quasi_newton import QuasiNewton
-from .similarity import Similarities, find_angles, row_norms, similarities
+from .similarity import Similarities, find_angles, similarities
 
 SOLVERS = ("quasi_newton", "factors", "dense")
 NORMS = ("keep", "matched")
@@ -64,7 +66,7 @@ def fit(table: Table, settings: Settings, run: Run) -> Embedding:
     Its blocks are `eigenvalues` of the Gram matrix, `isolated` rows (similar to no other) and, if there were any,
     `landmarks`.
     """
-    X: FloatArray = table.values
+    X: Rows = table.values
     _check_memory(X, settings, run)
     nonzero = np.flatnonzero(row_norms(X) > 0)
     marks = _landmarks(nonzero, settings, run)
@@ -104,7 +106,7 @@ class _Found:
     frames: Frames | None
 
 
-def _solve(S: Similarities, rows: FloatArray, settings: Settings, run: Run) -> _Found:
+def _solve(S: Similarities, rows: Rows, settings: Settings, run: Run) -> _Found:
     d = min(settings.n_components, S.n)
     rank = min(max(d, settings.rank or d), S.n)
     start = svd_start(rows, rank, start_threshold(S.threshold, settings.init))
@@ -136,7 +138,7 @@ def start_threshold(threshold: float, init: str) -> float:
     return 1 - (1 - threshold) / 4 if init == "strict" else threshold
 
 
-def svd_start(X: FloatArray, d: int, threshold: float) -> Matrix:
+def svd_start(X: Rows, d: int, threshold: float) -> Matrix:
     """Factors of L_ij = v_i·v_j − τ‖v_i‖‖v_j‖ with v the linear projections (eq 17); the last column enters negatively."""
     V = svd_projections(X, d).astype(np.float64)
     return np.column_stack([V, np.sqrt(threshold) * row_norms(V)])
@@ -158,7 +160,7 @@ class _Whole:
     norms: Matrix | None
 
     @classmethod
-    def of(cls, X: FloatArray, nonzero: IntArray, marks: IntArray, settings: Settings, run: Run) -> _Whole:
+    def of(cls, X: Rows, nonzero: IntArray, marks: IntArray, settings: Settings, run: Run) -> _Whole:
         extension = None
         if len(marks) < len(nonzero):
             at = np.searchsorted(nonzero, marks)
@@ -224,9 +226,11 @@ def _landmarks(nonzero: IntArray, settings: Settings, run: Run) -> IntArray:
     return np.sort(nonzero[run.stream("landmarks").permutation(len(nonzero))[:m]])
 
 
-def _check_memory(X: FloatArray, settings: Settings, run: Run) -> None:
-    m = len(X) if settings.n_landmarks is None else min(len(X), settings.n_landmarks)
-    wide = 4.0 * m * X.shape[1] + 260.0 * m * settings.n_components
+def _check_memory(X: Rows, settings: Settings, run: Run) -> None:
+    n = X.shape[0]
+    m = n if settings.n_landmarks is None else min(n, settings.n_landmarks)
+    entries = 4.0 * X.nnz * m / n if issparse(X) else 1.0 * m * X.shape[1]
+    wide = 4.0 * entries + 260.0 * m * settings.n_components
     square = 48.0 * m * m if settings.solver == "dense" else 0.0
     run.check_memory(
         wide + square,
@@ -235,9 +239,9 @@ def _check_memory(X: FloatArray, settings: Settings, run: Run) -> None:
     )
 
 
-def _without_angles(X: FloatArray, settings: Settings, run: Run) -> Embedding:
+def _without_angles(X: Rows, settings: Settings, run: Run) -> Embedding:
     """The map of rows of which at most one is not zero: norms are all there is to keep."""
-    Y = np.zeros((len(X), settings.n_components))
+    Y = np.zeros((X.shape[0], settings.n_components))
     Y[:, 0] = row_norms(X)
     tau = settings.threshold if settings.threshold is not None else 0.5
     columns = {"iteration": [0], "objective": [0.0], "residual": [0.0], "seconds": [0.0]}

@@ -14,11 +14,12 @@ from ...errors import InvalidInputError
 from ...run import Run
 from ...solvers import iterate
 from ...typing import RandomState
+from ..rows import row_norms
 from .factors import Factors, Matrix, outputs, warn_if_not_a_gram_matrix
 from .fit import start_threshold
 from .matching import Matching
 from .quasi_newton import QuasiNewton
-from .similarity import Similarities, row_norms
+from .similarity import Similarities
 
 _SMALL = 1000  # items whose matrix may be dense at the start
 _NO_SUM = -np.inf  # the sum constraint (eq 18) needs rows, which are not known here

@@ -14,16 +14,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, issparse
 
 from ... import _core
-from ...algebra import arccos, matmul, sin
+from ...algebra import arccos, sin
 from ...checks import number
 from ...data import Table, as_matrix
 from ...errors import DataWarning, MemoryLimitError
 from ...graph import nearest_rows
 from ...resources import format_memory
 from ...run import Run
-from ...typing import FloatArray, RandomState
+from ...typing import FloatArray, IntArray, RandomState
+from ..rows import Rows, column_sums, products_of_rows, row_norms, scaled_rows, stacked
 
 Matrix = NDArray[np.float64]
 Float32 = NDArray[np.float32]
@@ -33,6 +35,7 @@ _BINS = 180
 _LOWEST, _HIGHEST = 0.01, 0.999  # where "auto" may put the threshold
 _PAIR_BYTES = 28  # a pair in the list of the join and twice in S
 _MANY_ISOLATED = 0.05  # beyond this share of the rows the threshold is too high
+_PRODUCTS = 2**22  # products of sparse rows that are held at a time
 _STEP = 0.9  # virtual inputs stand this part of the threshold's angle apart
 
 
@@ -105,16 +108,11 @@ class Similarities:
         return S
 
 
-def row_norms(X: FloatArray) -> Matrix:
-    """The norm of each row, in double."""
-    norms: Matrix = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
-    return norms
-
-
-def directions(X: FloatArray, norms: Matrix) -> Float32:
+def directions(X: Rows, norms: Matrix) -> Rows:
     """Rows in unit norm, as they are compared; rows of zeros stay zeros."""
     scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-    return np.ascontiguousarray(X * scale[:, None], dtype=np.float32)
+    unit = scaled_rows(X, scale)
+    return unit if issparse(X) else np.ascontiguousarray(unit, dtype=np.float32)
 
 
 def angle_histogram(X: Any, *, sparsity: float = 0.99, random_state: RandomState = 0) -> AngleHistogram:
@@ -124,8 +122,8 @@ def angle_histogram(X: Any, *, sparsity: float = 0.99, random_state: RandomState
 
     Parameters
     ----------
-    X : array or data frame of shape (n_samples, n_features)
-        Dense rows, not centred.
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        Rows, not centred.
     sparsity : float, default=0.99
         Share of pairs that are not to be similar.
     random_state : int, numpy Generator or None, default=0
@@ -143,22 +141,22 @@ def angle_histogram(X: Any, *, sparsity: float = 0.99, random_state: RandomState
     >>> angle_histogram(wk.datasets.load_digits().X[:200]).edges[:3]
     array([0., 1., 2.])
     """
-    rows = as_matrix(X, allow_sparse=False)
+    rows = as_matrix(X)
     number("sparsity", sparsity, 0.0, 1.0, low_open=True, high_open=True)
     return find_angles(rows[row_norms(rows) > 0], sparsity, Run.of(random_state=random_state))
 
 
-def find_angles(X: FloatArray, sparsity: float, run: Run) -> AngleHistogram:
+def find_angles(X: Rows, sparsity: float, run: Run) -> AngleHistogram:
     """`angle_histogram` of rows, none of them zero, within a run."""
     unit = directions(X, row_norms(X))
-    rows = np.sort(run.stream("angles").permutation(len(X))[:_SAMPLE])
+    rows = np.sort(run.stream("angles").permutation(X.shape[0])[:_SAMPLE])
     counts = np.zeros(_BINS)
     edges = np.linspace(0.0, 180.0, _BINS + 1)
     fine = np.zeros(1 << 16)  # cosines, finely enough for the quantile
     nearest = np.empty(len(rows))
     for start in range(0, len(rows), 64):
         part = rows[start : start + 64]
-        cosine = np.clip(matmul(unit[part], unit.T), -1.0, 1.0)
+        cosine = np.clip(products_of_rows(unit[part], unit), -1.0, 1.0)
         cosine[np.arange(len(part)), part] = np.nan
         others = cosine[~np.isnan(cosine)]
         nearest[start : start + 64] = np.nanmax(cosine, axis=1)
@@ -184,13 +182,13 @@ def _density(counts: Matrix) -> Matrix:
     return counts * (len(counts) / 180.0) / total if total > 0 else counts
 
 
-def similarities(X: FloatArray, threshold: float, run: Run) -> tuple[Similarities, FloatArray]:
+def similarities(X: Rows, threshold: float, run: Run) -> tuple[Similarities, Rows]:
     """S of rows, none of them zero, and the rows with virtual inputs below them.
 
     Virtual inputs lead from every isolated row to its nearest one, in steps of less than the threshold's angle (step 1
     of the algorithm). The memory limit of `run` caps the bytes of S.
     """
-    n = len(X)
+    n = X.shape[0]
     norms = row_norms(X)
     pairs = similar_pairs(X, norms, threshold, run)
     seen = np.zeros(n, dtype=bool)
@@ -198,27 +196,30 @@ def similarities(X: FloatArray, threshold: float, run: Run) -> tuple[Similaritie
     isolated = np.flatnonzero(~seen)
     if len(isolated) and n > 1:
         _warn_if_many(len(isolated), n, threshold)
-        X = np.concatenate([X, virtual_inputs(X, norms, isolated, threshold, run)])
+        X = stacked([X, virtual_inputs(X, norms, isolated, threshold, run)])
         norms = row_norms(X)
         more = similar_pairs(X, norms, threshold, run, first=n)
         i, j, cosine = (np.concatenate(both) for both in zip(pairs, more))
         pairs = (i, j, cosine)
     indptr, indices, values = _core.similarity_rows(*pairs, norms, threshold)
-    column_sums = X.sum(axis=0, dtype=np.float64)
-    total = float(np.sum(column_sums * column_sums)) - threshold * float(norms.sum()) ** 2
-    return Similarities(indptr, indices, values, threshold, total, len(X) - n, isolated), X
+    total = float(np.sum(np.square(column_sums(X)))) - threshold * float(norms.sum()) ** 2
+    return Similarities(indptr, indices, values, threshold, total, X.shape[0] - n, isolated), X
 
 
 def similar_pairs(
-    X: FloatArray, norms: Matrix, threshold: float, run: Run, *, first: int = 0
+    X: Rows, norms: Matrix, threshold: float, run: Run, *, first: int = 0
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Float32]:
     """Pairs i < j, first ≤ j, of rows with a cosine above the threshold, and the cosines.
 
     An error when there are more than the memory limit of `run` allows.
     """
-    n, limit = len(X), run.max_memory
+    n, limit = X.shape[0], run.max_memory
     most = n * (n - 1) // 2 if limit is None else limit // _PAIR_BYTES
-    count, i, j, cosine = _core.similar_pairs(directions(X, norms), threshold, first, most, run.n_jobs)
+    unit = directions(X, norms)
+    if issparse(X):
+        count, i, j, cosine = _sparse_pairs(unit, threshold, first, most)
+    else:
+        count, i, j, cosine = _core.similar_pairs(unit, threshold, first, most, run.n_jobs)
     if count > most:
         raise MemoryLimitError(
             f"More than {most} pairs of {n} rows have a cosine above threshold={threshold:.4g}, which needs more than "
@@ -228,9 +229,29 @@ def similar_pairs(
     return i, j, cosine
 
 
-def virtual_inputs(
-    X: FloatArray, norms: Matrix, isolated: NDArray[np.int64], threshold: float, run: Run
-) -> FloatArray:
+def _sparse_pairs(
+    unit: Rows, threshold: float, first: int, most: int
+) -> tuple[int, NDArray[np.int32], NDArray[np.int32], Float32]:
+    """What the core gives for dense rows: products of some rows with all at a time, of which pairs above the threshold stay."""
+    n = unit.shape[0]
+    turned = unit.T.tocsr()
+    step = max(1, _PRODUCTS // n)
+    parts, count = [], 0
+    for start in range(0, n, step):
+        some = (unit[start : start + step] @ turned).tocoo()
+        i = some.row + start
+        kept = (some.data > threshold) & (some.col > i) & (some.col >= first)
+        i, j, cosine = i[kept], some.col[kept], some.data[kept]
+        order = np.lexsort((j, i))
+        parts.append((i[order], j[order], cosine[order]))
+        count += len(order)
+        if count > most:
+            break
+    i, j, cosine = (np.concatenate(column) for column in zip(*parts))
+    return count, i.astype(np.int32), j.astype(np.int32), cosine.astype(np.float32)
+
+
+def virtual_inputs(X: Rows, norms: Matrix, isolated: NDArray[np.int64], threshold: float, run: Run) -> Rows:
     """Inputs on the arcs from isolated rows to their nearest rows, norms changing evenly on the way."""
     rows = Table(X, validated=True)
     index, distance = nearest_rows(rows.rows(isolated), rows, 2, run, metric="cosine")
@@ -238,6 +259,8 @@ def virtual_inputs(
     nearest = np.where(own, index[:, 1], index[:, 0])
     angle = arccos(np.clip(1.0 - np.where(own, distance[:, 1], distance[:, 0]), -1.0, 1.0))
     apart = _STEP * float(arccos(threshold))
+    if issparse(X):
+        return _sparse_arcs(X, norms, isolated, nearest, angle, apart)
     made = [np.empty((0, X.shape[1]))]
     for i, j, between in zip(isolated, nearest, angle):
         steps = int(np.ceil(between / apart))
@@ -248,6 +271,26 @@ def virtual_inputs(
         arc = (sin((1.0 - t) * between) * a + sin(t * between) * b) / sin(between)
         made.append(arc * ((1.0 - t) * norms[i] + t * norms[j]))
     return np.concatenate(made).astype(X.dtype)
+
+
+def _sparse_arcs(
+    X: Rows, norms: Matrix, isolated: IntArray, nearest: IntArray, angle: FloatArray, apart: float
+) -> Rows:
+    """`virtual_inputs` of sparse rows: each is a sum of two rows."""
+    shares, ends = [np.empty((0, 2))], [np.empty((0, 2), dtype=np.int64)]
+    for i, j, between in zip(isolated, nearest, angle):
+        steps = int(np.ceil(between / apart))
+        if steps < 2 or sin(between) < 1e-6:
+            continue
+        t = np.arange(1, steps) / steps
+        share = np.column_stack([sin((1.0 - t) * between) / norms[i], sin(t * between) / norms[j]])
+        shares.append(share * (((1.0 - t) * norms[i] + t * norms[j]) / sin(between))[:, None])
+        ends.append(np.tile([i, j], (steps - 1, 1)))
+    share, end = np.concatenate(shares), np.concatenate(ends)
+    starts = np.arange(0, 2 * len(share) + 1, 2)
+    made = csr_matrix((share.ravel(), end.ravel(), starts), shape=(len(share), X.shape[0])) @ X
+    made.sort_indices()
+    return made.astype(X.dtype)
 
 
 def _warn_if_many(isolated: int, n: int, threshold: float) -> None:
