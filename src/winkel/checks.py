@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
@@ -204,6 +204,25 @@ def new_file(name: str, value: Any) -> Path:
             f"The folder {str(file.parent)!r} does not exist, so {file.name!r} cannot be written there. Make it first."
         )
     return file
+
+
+def plain_json(value: Any, where: str) -> Any:
+    """`value` in JSON's own types: NumPy numbers as Python ones, tuples as lists; all else is refused."""
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [plain_json(item, f"{where}[{i}]") for i, item in enumerate(value)]
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise InvalidParameterError(f"Keys of {where} must be text to be saved; got {key!r}.")
+        return {key: plain_json(item, f"{where}.{key}") for key, item in value.items()}
+    raise InvalidParameterError(
+        f"{where} must be None, a bool, a number, text, or a list or dict of those to be saved; "
+        f"got {type(value).__name__}."
+    )
 
 
 def _array_of(shape: tuple[int | None, ...]) -> str:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import __version__
-from .data.archive import Archive, plain_json, read_archive, write_archive
+from .checks import plain_json
+from .data.archive import Archive, read_archive, write_archive
 from .data.serialize import Packer, unpack
 from .errors import InvalidInputError, ModelFileError
 from .resources import parse_memory

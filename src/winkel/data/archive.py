@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
-from ..checks import existing_file, new_file
+from ..checks import existing_file, new_file, plain_json
 from ..errors import InvalidParameterError, ModelFileError, UnwritableFileError, WinkelError
 from ..resources import available_memory, check_memory, format_memory
 
@@ -136,25 +136,6 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def _remove(temporary: Path) -> None:
     with suppress(OSError):
         temporary.unlink(missing_ok=True)
-
-
-def plain_json(value: Any, where: str) -> Any:
-    """`value` in JSON's own types: NumPy numbers as Python ones, tuples as lists; all else is refused."""
-    if isinstance(value, np.bool_ | np.integer | np.floating):
-        value = value.item()
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [plain_json(item, f"{where}[{i}]") for i, item in enumerate(value)]
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise InvalidParameterError(f"Keys of {where} must be text to be saved; got {key!r}.")
-        return {key: plain_json(item, f"{where}.{key}") for key, item in value.items()}
-    raise InvalidParameterError(
-        f"{where} must be None, a bool, a number, text, or a list or dict of those to be saved; "
-        f"got {type(value).__name__}."
-    )
 
 
 def _encode(name: str, array: NDArray[Any], compress: bool) -> tuple[dict[str, Any], bytes | memoryview]:

@@ -104,18 +104,3 @@ def _digest(*parts: NDArray[Any]) -> bytes:
     for part in parts:
         state.update(part)
     return state.digest()
-
-
-def looks_like_distances(values: Any) -> bool:
-    """Whether a matrix, dense or sparse, is one of distances rather than of rows: square, symmetric, nothing on the diagonal."""
-    n, m = values.shape
-    if n != m or n < 3 or values.diagonal().any():
-        return False
-    if not sp.issparse(values):
-        return bool(
-            values.any()
-            and values.min() >= 0
-            and (values[0] == values[:, 0]).all()
-            and (values == values.T).all()
-        )
-    return bool(values.nnz and values.data.min() >= 0 and (values != values.T).nnz == 0)

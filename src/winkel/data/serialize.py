@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import plain_json
 from ..errors import InvalidParameterError, ModelFileError
-from .archive import plain_json
 
 
 class Packer:

@@ -204,36 +204,57 @@ def as_table(
     (('x', 'y'), ['a', 'b'], ['T', 'B'])
     """
     wanted = _float_dtype(dtype)
-    selection = Selection(columns, label, id, drop, keep, numeric, encode)
-    picks = bool(selection) or use_rep is not None or layer is not None
+    asked = (columns, label, id, drop, keep, encode, use_rep, layer)
+    picks = bool(numeric) or any(part is not None for part in asked)
     if isinstance(X, Table) and X.validated and not picks and wanted in (None, X.dtype):
         _check_shape(X.values, name, min_rows, min_columns)
         _check_sparse(X.values, name, allow_sparse)
         return X
     if type(X) is np.ndarray and not picks:
         parts = Parts(X)
-    elif is_anndata(X):
-        parts = from_anndata(X, selection, name, use_rep, layer)
-    elif use_rep is not None or layer is not None:
-        raise InvalidParameterError(
-            f"use_rep and layer name arrays of an AnnData object; {name} is a {type(X).__name__}."
-        )
-    elif (frame := frame_of(X, name)) is not None:
-        parts = frame.split(selection, name)
-    elif picks:
-        raise InvalidParameterError(
-            f"columns, label, id, drop and keep pick from a data frame or AnnData object; "
-            f"{name} is a {type(X).__name__}. Slice it instead."
-        )
-    elif isinstance(X, Table):
-        parts = Parts(X.values, X.ids, X.columns, X.labels, X.kept, X.omitted)
     else:
-        parts = Parts(_from_array(X, name))
+        selection = Selection(columns, label, id, drop, keep, numeric, encode)
+        parts = _selected(X, selection, name, use_rep, layer)
     _check_shape(parts.values, name, min_rows, min_columns)
     where = Labels(name, parts.ids, parts.names)
     _check_sparse(parts.values, name, allow_sparse)
     clean = sparse_matrix if sp.issparse(parts.values) else dense_matrix
     return Table(clean(parts.values, where, wanted), *parts[1:], validated=True)
+
+
+def looks_like_distances(values: Any) -> bool:
+    """Whether a matrix, dense or sparse, is one of distances rather than of rows: square, symmetric, nothing on the diagonal."""
+    n, m = values.shape
+    if n != m or n < 3 or values.diagonal().any():
+        return False
+    if not sp.issparse(values):
+        return bool(
+            values.any()
+            and values.min() >= 0
+            and (values[0] == values[:, 0]).all()
+            and (values == values.T).all()
+        )
+    return bool(values.nnz and values.data.min() >= 0 and (values != values.T).nnz == 0)
+
+
+def _selected(X: Any, selection: Selection, name: str, use_rep: str | None, layer: str | None) -> Parts:
+    """What is taken from X."""
+    if is_anndata(X):
+        return from_anndata(X, selection, name, use_rep, layer)
+    if use_rep is not None or layer is not None:
+        raise InvalidParameterError(
+            f"use_rep and layer name arrays of an AnnData object; {name} is a {type(X).__name__}."
+        )
+    if (frame := frame_of(X, name)) is not None:
+        return frame.split(selection, name)
+    if selection:
+        raise InvalidParameterError(
+            f"columns, label, id, drop and keep pick from a data frame or AnnData object; "
+            f"{name} is a {type(X).__name__}. Slice it instead."
+        )
+    if isinstance(X, Table):
+        return Parts(X.values, X.ids, X.columns, X.labels, X.kept, X.omitted)
+    return Parts(_from_array(X, name))
 
 
 def _check_sparse(values: Any, name: str, allowed: bool) -> None:

@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import __version__
 from ..data import Table, as_table
 from ..data.archive import Archive, write_archive
-from ..data.profile import looks_like_distances
 from ..data.serialize import Packer, unpack
+from ..data.table import looks_like_distances
 from ..embedding import Embedding, from_arrays, to_arrays
 from ..errors import (
     DataWarning,

@@ -193,7 +193,9 @@ class MDE(GraphEmbedder):
         settings = Settings.of(self)
         data = self._items(X, allow_sparse=self.preserve == "neighbors")
         with self._working(data) as run:
-            leanings = Leanings.of(self.label_weight, self.density, y, count_items(data), self.preserve)
+            leanings = None
+            if self.label_weight or self.density:
+                leanings = Leanings.of(self.label_weight, self.density, y, count_items(data), self.preserve)
             self._keep(fit(data, settings, run, sample_weight, leanings))
         return self
 

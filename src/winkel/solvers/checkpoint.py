@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Generic, NamedTuple
 
-from ..data.archive import plain_json, read_archive, write_archive
+from ..checks import plain_json
+from ..data.archive import read_archive, write_archive
 from ..data.serialize import Packer, unpack
 from ..errors import InvalidParameterError, ModelFileError
 from ..typing import FloatArray

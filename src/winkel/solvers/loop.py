@@ -109,7 +109,7 @@ def iterate(
     max_iter = integer("max_iter", max_iter, 0)
     checkpoint_iterations = optional(integer, "checkpoint_iterations", checkpoint_iterations, 1)
     start = _checked_start(Y0)
-    audience = listeners(run.callbacks, run.verbose)
+    audience = listeners(run.callbacks, run.verbose) if run.callbacks or run.verbose else []
     store = None
     if run.checkpoint is not None:
         whole_fingerprint = {**(fingerprint or {}), **run.fingerprint}

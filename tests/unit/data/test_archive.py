@@ -12,8 +12,9 @@ import zlib
 import numpy as np
 import pytest
 
+from winkel.checks import plain_json
 from winkel.data import archive
-from winkel.data.archive import FORMAT, atomic_file, plain_json, read_archive, write_archive
+from winkel.data.archive import FORMAT, atomic_file, read_archive, write_archive
 from winkel.errors import InvalidParameterError, ModelFileError
 
 PROLOGUE = struct.Struct("<8sIIQQ")
