@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import winkel as wk
 from winkel.data import as_table
 from winkel.errors import DataWarning, InvalidParameterError, MemoryLimitError, NotConvergedWarning
-from winkel.estimators.outcome import all_equal
+from winkel.estimators.magnitudes import all_equal
 
 from ..estimators import instances, make, rows
 

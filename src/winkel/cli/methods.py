@@ -77,7 +77,7 @@ class Method:
 
     def _parts(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Classes of the objects that parameters of the target name, by parameter."""
-        from ..problem.registry import class_named, registered
+        from ..problem.distortions.base import class_named, registered
 
         chosen = {**self.preset, **values}
         return {

@@ -36,9 +36,8 @@ from ..measures.faithfulness import Faithfulness, measure
 from ..run import CHECKPOINT_SECONDS, Run
 from ..solvers.base import History, Status, digest
 from ..typing import FloatArray, Metric, RandomState
-from . import registry, units
+from . import magnitudes, registry
 from .decoding import Decoder
-from .outcome import judged
 from .portable import from_portable, to_portable
 from .schema import Part, check_number, check_parts
 
@@ -250,7 +249,7 @@ n_features_in_ : int
 
     # ---------------------------------------------------------------------------------------------- units
 
-    def _powers(self) -> units.Powers:
+    def _powers(self) -> magnitudes.Powers:
         """The power of the data's unit that parts of a fit have: Y, the graph, blocks, settings, kept attributes."""
         return {}
 
@@ -271,12 +270,12 @@ n_features_in_ : int
         """Multiply all that was fitted by its power of 2**exponent."""
         powers = self._powers()
         for name in powers.keys() & self.__dict__.keys():
-            setattr(self, name, units.divided(getattr(self, name), -exponent * powers[name]))
-        self.result_ = units.multiplied(self._result, exponent, powers)
+            setattr(self, name, magnitudes.divided(getattr(self, name), -exponent * powers[name]))
+        self.result_ = magnitudes.multiplied(self._result, exponent, powers)
 
     def _in_unit(self, found: Any, part: str = "Y") -> Any:
         """Places, or another part, that were found at order one, in the unit that they have in a fit."""
-        return units.divided(found, -getattr(self, "_exponent", 0) * self._powers().get(part, 0))
+        return magnitudes.divided(found, -getattr(self, "_exponent", 0) * self._powers().get(part, 0))
 
     def _run(self) -> Run:
         """What the parameters ask for."""
@@ -311,7 +310,7 @@ n_features_in_ : int
                 f"{type(self).__name__} ran out of memory ({str(error) or 'the system gave no more'}). Use fewer rows or "
                 "dimensions, or a machine with more; max_memory refuses such work before it begins."
             ) from error
-        self.result_ = judged(self.result_, data, bool(self._powers().get("Y", 0)))
+        self.result_ = magnitudes.judged(self.result_, data, bool(self._powers().get("Y", 0)))
         if self.verbose:
             self._show_faithfulness(data)
         if getattr(self, "_exponent", 0):
@@ -340,13 +339,13 @@ n_features_in_ : int
     def _read(self, X: Any, *, allow_sparse: bool = True, min_rows: int = 2) -> Table:
         """Validated X, of order one; sets the features and the unit."""
         table = as_table(X, allow_sparse=allow_sparse, min_rows=min_rows)
-        self._exponent: int = units.unit_exponent(table, owner=self._in_unit_of_data())
+        self._exponent: int = magnitudes.unit_exponent(table, owner=self._in_unit_of_data())
         self.n_features_in_ = table.shape[1]
         if table.columns is not None:
             self.feature_names_in_ = np.array(table.columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        scaled: Table = units.divided(table, self._exponent)
+        scaled: Table = magnitudes.divided(table, self._exponent)
         return scaled
 
     def _read_new(self, X: Any, *, allow_sparse: bool = True) -> Table:
@@ -366,9 +365,9 @@ n_features_in_ : int
                 f"column {k} is {table.columns[k]!r}, and was {names[k]!r}."
             )
         exponent = getattr(self, "_exponent", 0)
-        scaled: Table = units.divided(table, exponent)
+        scaled: Table = magnitudes.divided(table, exponent)
         if exponent < 0:
-            units.check_beside_fitted(scaled.values, exponent)
+            magnitudes.check_beside_fitted(scaled.values, exponent)
         return scaled
 
 
@@ -425,8 +424,8 @@ class ItemsEmbedder(Embedder):
             return X
         self.n_features_in_ = int(X.shape[1])
         if self.metric == "precomputed" and getattr(X, "dtype", None) in (np.float32, np.float64):
-            self._exponent = units.unit_exponent(X, owner=self._in_unit_of_data())
-        return units.divided(X, self._exponent)
+            self._exponent = magnitudes.unit_exponent(X, owner=self._in_unit_of_data())
+        return magnitudes.divided(X, self._exponent)
 
     def inverse_transform(self, Y: Any, *, return_error: bool = False) -> Any:
         """The data that places on the map stand for: means of the ten nearest fitted rows, by the inverse square of distance.

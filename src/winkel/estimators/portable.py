@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ModelFileError
-from ..problem.registry import class_of, parameters_of, portable_name
+from ..problem.distortions.base import class_of, parameters_of, portable_name
 
 _MARK = "winkel object"
 

@@ -37,13 +37,6 @@ class EdgeArrays(NamedTuple):
     distances: FloatArray | None
 
 
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A view of `array` (C-contiguous) that cannot be written to."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
 def _check_pairs(edges: ArrayLike, n: int | None) -> tuple[NDArray[np.int64], int]:
     pairs = np.asarray(edges)
     if pairs.size == 0:

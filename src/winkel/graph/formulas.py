@@ -8,7 +8,6 @@ for sparse rows as well; so do manhattan and jaccard of sparse rows.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +18,8 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from .. import _core
-from ..checks import positive
 from ..data.arrays import Matrix
-from ..errors import InvalidInputError, InvalidParameterError
+from ..errors import InvalidInputError
 from ..run import Run
 from ..typing import FloatArray
 
@@ -32,7 +30,6 @@ Prepare = Callable[
 Between = Callable[[Any, Any], Distances]
 
 _NUMBERS = 2**22  # distances in one block
-_PARAMETER = re.compile(r"(\w+)\((.+)\)")
 
 
 @dataclass(frozen=True)
@@ -47,31 +44,6 @@ class Formula:
     sparse: bool = False
     dense: bool = True  # whether dense rows go this way too
     finish: Callable[[Any], Any] | None = None
-
-
-def formula_of(metric: str, *, sparse: bool = False) -> Formula | None:
-    """The formula of a metric, such as "canberra" or "minkowski(3)"; None where the core knows it by itself."""
-    name, parameter = split_metric(metric)
-    if name == "minkowski":
-        return _minkowski(2.0 if parameter is None else parameter)
-    found = FORMULAS.get(name)
-    return found if found is not None and (found.dense or sparse) else None
-
-
-def split_metric(metric: str) -> tuple[str, float | None]:
-    """Name and parameter of "name" or "name(parameter)"."""
-    match = _PARAMETER.fullmatch(metric)
-    if match is None:
-        return metric, None
-    try:
-        value = float(match[2].removeprefix("p="))
-    except ValueError:
-        value = float("nan")
-    if match[1] != "minkowski" or not np.isfinite(value):
-        raise InvalidParameterError(
-            f'metric {metric!r} is not known; a parameter has "minkowski(p)" alone, such as "minkowski(3)".'
-        )
-    return match[1], positive("p of minkowski", value)
 
 
 # ------------------------------------------------------------------------------------------------------------- search
@@ -213,7 +185,8 @@ def _by_scipy(metric: str, **parameters: Any) -> Between:
     return lambda A, B: np.nan_to_num(cdist(A, B, metric, **parameters), nan=0.0)  # 0/0 of rows of zeros
 
 
-def _minkowski(p: float) -> Formula:
+def minkowski(p: float) -> Formula:
+    """The p-th root of the sum of the p-th powers of differences."""
     return Formula(_by_scipy("minkowski", p=p), _wide)
 
 
@@ -272,7 +245,7 @@ FORMULAS: dict[str, Formula] = {
     "seuclidean": _reduced(_standardized, _same),
     "canberra": Formula(_by_scipy("canberra"), _wide),
     "braycurtis": Formula(_by_scipy("braycurtis"), _wide),
-    "minkowski": _minkowski(2.0),
+    "minkowski": minkowski(2.0),
     "dice": _sets_by(lambda a, b, c, m: (b + c) / (2 * a + b + c)),
     "russellrao": _sets_by(lambda a, b, c, m: (m - a) / m),
     "rogerstanimoto": _sets_by(lambda a, b, c, m: 2 * (b + c) / (m + b + c)),

@@ -21,7 +21,6 @@ from .edges import (
     check_rows,
     edges_of_adjacency,
     edges_of_networkx,
-    read_only,
 )
 from .origin import Origin, labels_from_meta, labels_to_meta
 
@@ -432,6 +431,11 @@ class Graph:
         return (Graph._make, (self._n, self._source, self._origin, self._node_labels))
 
 
+def graph_of_lists(indices: NDArray[np.int32], distances: FloatArray, origin: Origin) -> Graph:
+    """`Graph.from_knn` of lists that winkel made itself: they are neither copied nor looked at again."""
+    return Graph._make(len(indices), (indices, distances), origin)
+
+
 def require_neighbor_lists(graph: Graph, purpose: str) -> tuple[NDArray[np.int32], FloatArray]:
     """The neighbour lists of `graph`, or an error that says what needs them."""
     if graph.knn_indices is None or graph.knn_distances is None:
@@ -440,3 +444,10 @@ def require_neighbor_lists(graph: Graph, purpose: str) -> tuple[NDArray[np.int32
             "Make one with winkel.graph.knn(X, n_neighbors) or Graph.from_knn(indices, distances)."
         )
     return graph.knn_indices, graph.knn_distances
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A view of `array` (C-contiguous) that cannot be written to."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view

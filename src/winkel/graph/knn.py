@@ -21,9 +21,9 @@ from ..resources import format_memory
 from ..run import Run
 from ..typing import FloatArray, Metric, RandomState
 from . import search
-from .formulas import Formula, blockwise_neighbors, formula_of
-from .graph import Graph
-from .metrics import Preparation, check_metric_input, metric_name, plan_preparation
+from .formulas import Formula, blockwise_neighbors
+from .graph import Graph, graph_of_lists
+from .metrics import Preparation, check_metric_input, formula_of, is_metric, metric_name, plan_preparation
 from .origin import Origin, Recall
 from .precomputed import (
     neighbors_by_function,
@@ -126,10 +126,10 @@ def neighbor_graph(
         origin = Origin("exact", metric)
     else:
         index, distance, origin = _search(as_matrix(X), n_neighbors, metric_name(metric), method, recall, run)
-    seconds = time.perf_counter() - start
-    return Graph.from_knn(
-        index, distance, replace(origin, n_neighbors=index.shape[1], seconds=seconds), copy=False
-    )
+    origin = replace(origin, n_neighbors=index.shape[1], seconds=time.perf_counter() - start)
+    if is_metric(metric):
+        return graph_of_lists(index, distance, origin)
+    return Graph.from_knn(index, distance, origin, copy=False)
 
 
 def _search(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,11 +12,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
-from ..checks import choice
+from ..checks import choice, positive
 from ..data.arrays import Matrix, magnitude, row_blocks
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, InvalidParameterError
 from ..typing import FloatArray
-from .formulas import FORMULAS, formula_of, formula_pairs, split_metric
+from .formulas import FORMULAS, Formula, formula_pairs, minkowski
 
 Float32 = NDArray[np.float32]
 
@@ -95,6 +96,7 @@ RULES = {
     "jaccard": MetricRule(4, 5, _same, _rounding_of_shares),
 }
 METRICS = (*RULES, *(name for name in FORMULAS if name not in RULES))
+_PARAMETER = re.compile(r"(\w+)\((.+)\)")
 _ALIASES = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "linf": "chebyshev"}
 
 
@@ -109,6 +111,31 @@ def metric_name(metric: str) -> str:
 def is_metric(metric: object) -> bool:
     """Whether `metric` is a name that the search knows."""
     return isinstance(metric, str) and split_metric(_ALIASES.get(metric, metric))[0] in METRICS
+
+
+def formula_of(metric: str, *, sparse: bool = False) -> Formula | None:
+    """The formula of a metric, such as "canberra" or "minkowski(3)"; None where the core knows it by itself."""
+    name, parameter = split_metric(metric)
+    if name == "minkowski":
+        return minkowski(2.0 if parameter is None else parameter)
+    found = FORMULAS.get(name)
+    return found if found is not None and (found.dense or sparse) else None
+
+
+def split_metric(metric: str) -> tuple[str, float | None]:
+    """Name and parameter of "name" or "name(parameter)"."""
+    match = _PARAMETER.fullmatch(metric)
+    if match is None:
+        return metric, None
+    try:
+        value = float(match[2].removeprefix("p="))
+    except ValueError:
+        value = float("nan")
+    if match[1] != "minkowski" or not np.isfinite(value):
+        raise InvalidParameterError(
+            f'metric {metric!r} is not known; a parameter has "minkowski(p)" alone, such as "minkowski(3)".'
+        )
+    return match[1], positive("p of minkowski", value)
 
 
 def takes_sparse(metric: object) -> bool:

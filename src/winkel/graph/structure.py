@@ -12,8 +12,7 @@ from .. import _core
 from ..checks import integer
 from ..run import Run
 from ..typing import FloatArray
-from .edges import read_only
-from .graph import Graph, require_neighbor_lists
+from .graph import Graph, read_only, require_neighbor_lists
 from .origin import Origin
 
 

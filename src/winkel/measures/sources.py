@@ -20,10 +20,9 @@ from .. import _core
 from ..data import Table, as_matrix, as_table
 from ..errors import InvalidInputError
 from ..graph import Graph
-from ..graph.formulas import formula_of
 from ..graph.graph import require_neighbor_lists
 from ..graph.knn import nearest_rows, neighbor_graph
-from ..graph.metrics import check_metric_input, metric_name, plan_preparation
+from ..graph.metrics import check_metric_input, formula_of, metric_name, plan_preparation
 from ..graph.precomputed import as_distances
 from ..graph.search import SLACK, Points
 from ..maps import as_map

@@ -2,8 +2,7 @@
 
     distortions/   what is lost when a pair lies at distance d   penalties, losses, a user's own
     constraints.py which embeddings are allowed                  centered, standardized, anchored, a user's own
-    registry.py    the names by which penalties, losses and constraints are known
-    problem.py     the average distortion, its gradient, diagnostics (base.py: pairs, packed for the core, and solve)
+    problem.py     the average distortion, its gradient, diagnostics; pairs, checked and packed for the core
     field.py       sums over all pairs: by a tree, on a grid (grid.py), of any function (tabulation.py)
     solving.py     which solver suits a problem, and the Embedding it finds (exact.py: quadratic problems)
     stream.py      pairs that come in batches, for problems that exceed memory (stream_problem.py)

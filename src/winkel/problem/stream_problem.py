@@ -13,8 +13,7 @@ from ..algebra import norm
 from ..errors import InvalidParameterError
 from ..resources import resolve_n_jobs
 from ..typing import FloatArray
-from .base import Constrained
-from .constraints import Constraint, as_constraint
+from .constraints import Constrained, Constraint, as_constraint
 from .distortions import Distortion, as_distortion
 from .problem import Problem, Pulls
 from .stream import ArrayStream, EdgeStream

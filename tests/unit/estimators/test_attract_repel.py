@@ -18,7 +18,7 @@ from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError,
 from winkel.methods.forces.fit import objective_of
 from winkel.methods.forces.objectives import LLE, PCA, TSNE, UMAP, TwoKernelPCA
 from winkel.methods.forces.schedule import Schedule
-from winkel.problem.registry import registered
+from winkel.problem.distortions.base import registered
 
 X_DIGITS = load_digits().data
 SOME, NEW = X_DIGITS[:120], X_DIGITS[150:170]

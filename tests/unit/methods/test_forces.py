@@ -32,8 +32,8 @@ from winkel.methods.forces.map_kernels import MapKernel, fit_umap_curve, map_ker
 from winkel.methods.forces.objectives import LLE, PCA, TSNE, UMAP, PairLoss, TwoKernelPCA, general
 from winkel.methods.forces.pca_problem import DenseGram, ExactDescent, FactoredGram, PcaProblem, best_step
 from winkel.methods.forces.reconstruction import weights_by_rows, weights_by_similarity, weights_of_similar
+from winkel.problem.distortions.base import registered
 from winkel.problem.grid import GridField
-from winkel.problem.registry import registered
 from winkel.run import Run
 
 X = load_digits().data[:60]

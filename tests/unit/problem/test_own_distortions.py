@@ -11,8 +11,8 @@ import winkel as wk
 from winkel import _core
 from winkel.errors import InvalidParameterError, ModelFileError
 from winkel.estimators.portable import from_portable, to_portable
-from winkel.problem import registry
 from winkel.problem.distortions import as_distortion
+from winkel.problem.distortions import base as names
 from winkel.problem.field import Field, Kernel
 from winkel.problem.tabulation import decay, tabulated
 
@@ -299,25 +299,25 @@ def test_an_object_may_say_itself_which_part_it_is():
 
 
 def test_names_register_themselves():
-    assert registry.registered("penalties")["soft_barrier"] is SoftBarrier
-    assert registry.registered("losses")["relative_error"] is RelativeError
-    assert isinstance(wk.penalties.as_penalty("repulsive", "soft_barrier"), SoftBarrier)
-    assert isinstance(wk.penalties.as_penalty("attractive", "log1p"), wk.penalties.Log1p)
-    assert wk.penalties.as_penalty("attractive", SoftBarrier(scale=2.0)).scale == 2.0
-    assert isinstance(wk.losses.as_loss("relative_error")(WEIGHTS), RelativeError)
-    assert wk.losses.as_loss(OfPairs)(WEIGHTS).n_pairs is None
+    assert names.registered("penalties")["soft_barrier"] is SoftBarrier
+    assert names.registered("losses")["relative_error"] is RelativeError
+    assert isinstance(names.as_penalty("repulsive", "soft_barrier"), SoftBarrier)
+    assert isinstance(names.as_penalty("attractive", "log1p"), wk.penalties.Log1p)
+    assert names.as_penalty("attractive", SoftBarrier(scale=2.0)).scale == 2.0
+    assert isinstance(names.as_loss("relative_error")(WEIGHTS), RelativeError)
+    assert names.as_loss(OfPairs)(WEIGHTS).n_pairs is None
     with pytest.raises(
         InvalidParameterError, match=r"attractive must be one of 'linear'.* or a penalty; got 'soft_barrier'"
     ):
-        wk.penalties.as_penalty("attractive", "soft_barrier")
+        names.as_penalty("attractive", "soft_barrier")
     with pytest.raises(InvalidParameterError, match="loss must be"):
-        wk.losses.as_loss(3)
+        names.as_loss(3)
 
 
 def test_roles():
     roles = {
         name: cls.role
-        for name, cls in registry.registered("penalties").items()
+        for name, cls in names.registered("penalties").items()
         if cls.__module__ == wk.penalties.__name__
     }
     assert {name for name, role in roles.items() if role == "repulsive"} == {
@@ -339,7 +339,7 @@ def test_names_of_built_in_classes_are_not_taken():
             def derivative(self, d):
                 return np.ones_like(d)
 
-    assert registry.registered("penalties")["log"] is wk.penalties.Log
+    assert names.registered("penalties")["log"] is wk.penalties.Log
 
 
 class Box(wk.Constraint):
@@ -375,7 +375,7 @@ def test_registered_things_go_into_files(thing):
         assert back is thing
     else:
         assert type(back) is type(thing)
-        assert registry.parameters_of(back) == registry.parameters_of(thing)
+        assert names.parameters_of(back) == names.parameters_of(thing)
 
 
 def test_anchors_go_into_files():

@@ -16,7 +16,7 @@ from ...errors import InvalidInputError
 from ...graph import Graph, nearest_rows, neighbor_graph
 from ...graph.knn import count_items, usable_neighbors
 from ...graph.metrics import metric_name
-from ...problem.registry import registered
+from ...problem.distortions.base import registered
 from ...run import Run
 from ...solvers import iterate
 from ...typing import FloatArray, Metric

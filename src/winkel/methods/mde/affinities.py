@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ... import _core
 from ...graph import Graph
+from ...graph.graph import graph_of_lists
 from ...run import Run
 from ...typing import FloatArray
 
@@ -73,9 +74,4 @@ def shortened(graph: Graph, n_neighbors: int) -> Graph:
     if index is None or distance is None or index.shape[1] <= n_neighbors:
         return graph
     origin = replace(graph.origin, n_neighbors=n_neighbors)
-    return Graph.from_knn(
-        np.ascontiguousarray(index[:, :n_neighbors]),
-        np.ascontiguousarray(distance[:, :n_neighbors]),
-        origin,
-        copy=False,
-    )
+    return graph_of_lists(index[:, :n_neighbors], distance[:, :n_neighbors], origin)

@@ -24,7 +24,7 @@ from ...graph.precomputed import distances_by_function
 from ...graph.structure import graph_of_groups, neighbor_groups
 from ...problem import Centered, Constraint, Problem, SolverSettings, Stage, penalties
 from ...problem.distortions import Distortion
-from ...problem.distortions.losses import as_loss
+from ...problem.distortions.base import as_loss
 from ...run import Run
 from ...solvers import iterate
 from ...solvers.lbfgs import LBFGS

@@ -22,8 +22,7 @@ from ...graph.precomputed import as_distances, distances_by_function
 from ...problem import Anchored, Centered, Constraint, Problem, Standardized, penalties
 from ...problem.constraints import as_constraint
 from ...problem.distortions import Custom, Distortion, Weighted
-from ...problem.distortions.losses import as_loss
-from ...problem.distortions.penalties import as_penalty
+from ...problem.distortions.base import as_loss, as_penalty
 from ...run import Run
 from ...typing import FloatArray, IntArray, Metric, RandomState
 from .affinities import affinities, has_full_lists, list_length, shortened

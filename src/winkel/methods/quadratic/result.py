@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InvalidInputError
-from ...graph.edges import read_only
+from ...graph.graph import read_only
 from ...run import Run
 from ...solvers.eigen import bottom_of_dense, standardized
 from ...typing import FloatArray

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from ...checks import choice, integer, number
 from ...errors import InvalidInputError, NotConvergedWarning
 from ...graph import Graph
-from ...graph.edges import read_only
+from ...graph.graph import read_only
 from ...run import Run
 from ...solvers.eigen import check_components
 from ...typing import Metric

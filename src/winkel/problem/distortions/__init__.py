@@ -2,7 +2,7 @@
 
 `penalties` are derived from weights (attract what is similar, repel what is not), `losses` from original
 distances (match them); `as_distortion` takes a user's own: an object with `value` and `derivative`, or a function
-for autodiff. One class is one formula, and a subclass of Penalty or Loss is known by its name (registry.py). The
+for autodiff. One class is one formula, and a subclass of Penalty or Loss is known by its name (base.py). The
 built-in ones also name their fused C++ form, tested equal to the NumPy formula.
 """
 

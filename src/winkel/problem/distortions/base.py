@@ -1,15 +1,18 @@
-"""The contract of a distortion, what all of them share (smooth continuation at zero, weights, checks), and a user's own."""
+"""The contract of a distortion, what all of them share (smooth continuation at zero, weights, checks), a user's own, and names."""
 
 from __future__ import annotations
 
+import inspect
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...checks import choice, refuse
 from ...errors import InvalidParameterError, missing_extra
 from ...typing import FloatArray, IntArray
 
@@ -324,3 +327,94 @@ def as_distortion(distortion: object) -> Distortion:
         "distortion must be one of winkel.penalties or winkel.losses, an object with the methods value(d) "
         f"and derivative(d), or a function of a torch vector of distances; got {distortion!r}."
     )
+
+
+def as_penalty(role: str, penalty: object) -> Distortion:
+    """The penalty that `penalty` names, makes or is, for the parameter `role`, "attractive" or "repulsive"."""
+    if isinstance(penalty, str):
+        known = {name: cls for name, cls in registered("penalties").items() if cls.role == role}
+        penalty = class_named(role, penalty, known, "a penalty")
+    return as_distortion(penalty() if isinstance(penalty, type) else penalty)
+
+
+def as_loss(loss: object) -> Callable[[FloatArray], Distortion]:
+    """What makes a distortion of original distances: that of a loss by name, or of a class or function of them."""
+    if isinstance(loss, str):
+        cls: Callable[[FloatArray], Distortion] = class_named(
+            "loss", loss, registered("losses"), "what makes a distortion of distances"
+        )
+        return cls
+    if not callable(loss):
+        refuse("loss", "the name of a loss, or what makes a distortion of distances", loss)
+    return lambda deviations: as_distortion(loss(deviations))
+
+
+# -------------------------------------------------------------------------------------------------- names
+
+# A class is known by its name from the moment it is defined: `Penalty`, `Loss`, `Constraint` and `Objective` register every
+# subclass, so a name is all that `MDE(attractive="log1p")`, `AttractRepel(objective="tsne")` or a model file needs.
+KINDS = ("penalties", "losses", "constraints", "objectives")
+_KNOWN: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+
+
+def register(kind: str, cls: type) -> None:
+    """Make `cls` known by its name in snake case. Names that begin with an underscore stay private."""
+    name = snake_case(cls.__name__)
+    if name.startswith("_"):
+        return
+    before = _KNOWN[kind].get(name)
+    if before is not None and _is_own(before) and not _is_own(cls):
+        raise InvalidParameterError(
+            f"{name!r} already stands for winkel's {before.__name__}; give your class another name."
+        )
+    _KNOWN[kind][name] = cls
+
+
+def registered(kind: str) -> dict[str, Any]:
+    """The classes of a kind by their names."""
+    return dict(_KNOWN[kind])
+
+
+def class_named(parameter: str, name: str, known: dict[str, Any], also: str) -> Any:
+    """The class among `known` that `name` stands for; `parameter` and `also` are for the message."""
+    return known[choice(parameter, name, known, also=also)]
+
+
+def portable_name(cls: type) -> str | None:
+    """The name by which a model file holds an object of this class, or None if it is not registered."""
+    name = snake_case(cls.__name__)
+    return next((f"{kind}.{name}" for kind in KINDS if _KNOWN[kind].get(name) is cls), None)
+
+
+def class_of(portable: str) -> Any | None:
+    """The class that `portable_name` named, or None if nothing of that name is registered."""
+    kind, _, name = portable.partition(".")
+    return _KNOWN.get(kind, {}).get(name)
+
+
+def parameters_of(thing: Any) -> dict[str, Any]:
+    """The arguments with which an equal object can be made: a dataclass's fields, or attributes named as arguments."""
+    names = (
+        [item.name for item in fields(thing) if item.init]
+        if is_dataclass(thing)
+        else [name for name in inspect.signature(type(thing).__init__).parameters if name != "self"]
+    )
+    return {name: getattr(thing, name) for name in names if name not in ("args", "kwargs")}
+
+
+def needs_arguments(cls: Any) -> bool:
+    """Whether an object of the class cannot be made without arguments."""
+    try:
+        inspect.signature(cls).bind()
+    except TypeError:
+        return True
+    return False
+
+
+def snake_case(name: str) -> str:
+    """InvPower as inv_power."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def _is_own(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == "winkel"

@@ -8,18 +8,23 @@ deviation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...checks import number, positive, refuse
+from ...checks import number, positive
 from ...errors import InvalidParameterError
 from ...typing import FloatArray
-from ..registry import class_named, register, registered
-from .base import DEFAULT_FLOOR, Distortion, FusedPart, Weighted, as_deviations, as_distortion, as_weights
+from .base import (
+    DEFAULT_FLOOR,
+    FusedPart,
+    Weighted,
+    as_deviations,
+    as_weights,
+    register,
+)
 
 __all__ = [
     "Absolute",
@@ -363,15 +368,3 @@ class SoftFractional(Loss):
 
     def parameters(self) -> tuple[float, float]:
         return (self.gamma, 0.0)
-
-
-def as_loss(loss: object) -> Callable[[FloatArray], Distortion]:
-    """What makes a distortion of original distances: that of a loss by name, or of a class or function of them."""
-    if isinstance(loss, str):
-        cls: Callable[[FloatArray], Distortion] = class_named(
-            "loss", loss, registered("losses"), "what makes a distortion of distances"
-        )
-        return cls
-    if not callable(loss):
-        refuse("loss", "the name of a loss, or what makes a distortion of distances", loss)
-    return lambda deviations: as_distortion(loss(deviations))

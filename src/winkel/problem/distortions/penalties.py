@@ -18,8 +18,14 @@ from numpy.typing import ArrayLike
 from ...checks import number, positive
 from ...errors import InvalidParameterError
 from ...typing import FloatArray, IntArray
-from ..registry import class_named, register, registered
-from .base import Distortion, FusedPart, Weighted, as_distortion, as_weights
+from .base import (
+    Distortion,
+    FusedPart,
+    Weighted,
+    as_distortion,
+    as_weights,
+    register,
+)
 
 __all__ = [
     "Cauchy",
@@ -492,11 +498,3 @@ def _template(side: str, penalty: Distortion | Callable[[], Distortion] | object
             f"got {made.n_pairs} weights. Multiply them into PushAndPull's weights instead."
         )
     return made
-
-
-def as_penalty(role: str, penalty: object) -> Distortion:
-    """The penalty that `penalty` names, makes or is, for the parameter `role`, "attractive" or "repulsive"."""
-    if isinstance(penalty, str):
-        known = {name: cls for name, cls in registered("penalties").items() if cls.role == role}
-        penalty = class_named(role, penalty, known, "a penalty")
-    return as_distortion(penalty() if isinstance(penalty, type) else penalty)

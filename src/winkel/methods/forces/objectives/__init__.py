@@ -6,7 +6,7 @@
 
 An objective holds everything that is particular to it: weights from the data, value and gradient, attraction and repulsion
 of pairs, placement of new rows, usual start and schedule. A subclass of `Objective` is known by its name from the moment it
-is defined (`winkel.problem.registry`).
+is defined (`winkel.problem.distortions.base`).
 """
 
 from .base import Objective as Objective

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ....checks import choice, integer, number, optional, positive, refuse
 from ....errors import InvalidInputError
 from ....graph import Graph
-from ....problem.registry import class_named, register, registered, snake_case
+from ....problem.distortions.base import class_named, register, registered, snake_case
 from ....run import Run
 from ....typing import FloatArray
 from ..data_kernels import DATA_KERNELS, DataKernel, NewRows, Source
