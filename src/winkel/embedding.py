@@ -18,7 +18,7 @@ from .checks import plain_json
 from .data.archive import Archive, read_archive, write_archive
 from .data.serialize import Packer, unpack
 from .errors import InvalidInputError, ModelFileError
-from .resources import parse_memory
+from .run import parse_memory
 from .solvers.base import Frames, History, Status
 from .typing import FloatArray
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from winkel.errors import InvalidParameterError, MemoryLimitError
-from winkel.resources import resolve_n_jobs
-from winkel.run import CHECKPOINT_SECONDS, Run, Stream
+from winkel.run import CHECKPOINT_SECONDS, Run, Stream, resolve_n_jobs
 
 
 def test_every_value_is_resolved():

@@ -9,7 +9,7 @@ from argparse import Namespace
 from typing import Any
 
 from .. import __version__
-from ..resources import format_memory, resolve_n_jobs
+from ..run import format_memory, resolve_n_jobs
 from .console import Console, Outcome
 from .methods import methods
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..checks import choice, integer
 from ..errors import InvalidInputError, InvalidParameterError
-from ..resources import resolve_n_jobs
+from ..run import resolve_n_jobs
 from ..typing import FloatArray, IntArray
 
 Combine = Literal["error", "sum", "mean", "max", "min"]

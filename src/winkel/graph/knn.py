@@ -17,8 +17,7 @@ from ..checks import choice, integer, number
 from ..data import as_matrix
 from ..data.arrays import Matrix
 from ..errors import DataWarning, InvalidParameterError
-from ..resources import format_memory
-from ..run import Run
+from ..run import Run, format_memory
 from ..typing import FloatArray, Metric, RandomState
 from . import search
 from .formulas import Formula, blockwise_neighbors

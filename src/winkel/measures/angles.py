@@ -25,8 +25,7 @@ from ..checks import flag, integer, number, optional
 from ..data import Table, as_table
 from ..errors import InvalidInputError
 from ..graph.knn import nearest_rows
-from ..resources import resolve_seed
-from ..run import Run, Stream
+from ..run import Run, Stream, resolve_seed
 from ..typing import IntArray, RandomState
 from .registry import Score, Value, scores
 from .sources import Rows, blocks, map_table, row_source

@@ -19,8 +19,7 @@ from .. import _core
 from ..algebra import eigh, matmul
 from ..checks import instance
 from ..errors import InvalidInputError, InvalidParameterError
-from ..resources import resolve_n_jobs
-from ..run import CHECKPOINT_SECONDS, Run, Stream
+from ..run import CHECKPOINT_SECONDS, Run, Stream, resolve_n_jobs
 from ..typing import FloatArray, IntArray, RandomState
 from .distortions.base import class_named, needs_arguments, register, registered
 

@@ -17,7 +17,7 @@ from .. import _core
 from ..algebra import log, power
 from ..checks import choice, integer, number, positive
 from ..errors import InvalidInputError, InvalidParameterError
-from ..resources import resolve_n_jobs, resolve_seed
+from ..run import resolve_n_jobs, resolve_seed
 from ..typing import FloatArray, IntArray, RandomState
 from .distortions import Distortion
 from .distortions.base import DEFAULT_FLOOR, fits_any_pairs

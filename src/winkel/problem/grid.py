@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..algebra import matmul
 from ..errors import InvalidInputError, InvalidParameterError
-from ..resources import resolve_n_jobs
+from ..run import resolve_n_jobs
 from ..typing import FloatArray
 
 Matrix = NDArray[np.float64]

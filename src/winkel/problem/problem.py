@@ -13,7 +13,7 @@ from .. import _core
 from ..algebra import log
 from ..checks import integer, number
 from ..errors import InvalidInputError, InvalidParameterError
-from ..resources import resolve_n_jobs
+from ..run import resolve_n_jobs
 from ..typing import FloatArray, IntArray, RandomState
 from .constraints import Constrained, Constraint, as_constraint, as_placed_items, check_placed_items
 from .distortions import FusedPart, as_distortion

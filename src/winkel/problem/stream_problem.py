@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..algebra import norm
 from ..errors import InvalidParameterError
-from ..resources import resolve_n_jobs
+from ..run import resolve_n_jobs
 from ..typing import FloatArray
 from .constraints import Constrained, Constraint, as_constraint
 from .distortions import Distortion, as_distortion

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..embedding import Embedding
 from ..errors import InvalidParameterError
-from ..resources import resolve_seed
-from ..run import Stream
+from ..run import Stream, resolve_seed
 from ..typing import FloatArray, IntArray, RandomState
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import InvalidInputError, InvalidParameterError
-from ..resources import resolve_n_jobs
+from ..run import resolve_n_jobs
 from ..typing import FloatArray
 from .grid import FINEST, GridSums, Matrix, Radial, part_values, period_of, spline_spectrum
 

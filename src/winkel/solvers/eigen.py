@@ -30,8 +30,7 @@ from ..errors import InvalidInputError, InvalidParameterError, NotConvergedWarni
 from ..graph import Graph
 from ..graph.laplacian import EigenPairs, Laplacian, smallest_eigenvectors
 from ..graph.spectral_layout import fix_signs
-from ..resources import resolve_n_jobs
-from ..run import Stream
+from ..run import Stream, resolve_n_jobs
 from .base import SolverState, Status
 
 Matrix = NDArray[np.float64]

@@ -14,7 +14,7 @@ from ..errors import InvalidInputError, InvalidParameterError, missing_extra
 from ..maps import Map, as_map
 from ..measures.faithfulness import Faithfulness
 from ..measures.tearing import Seams, Tearing, find_tearing, map_pieces
-from ..resources import available_cores
+from ..run import available_cores
 from ..typing import FloatArray, IntArray
 from .layers import (
     ALARM,

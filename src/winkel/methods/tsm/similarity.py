@@ -22,8 +22,7 @@ from ...checks import number
 from ...data import Table, as_matrix
 from ...errors import DataWarning, MemoryLimitError
 from ...graph import nearest_rows
-from ...resources import format_memory
-from ...run import Run
+from ...run import Run, format_memory
 from ...typing import FloatArray, IntArray, RandomState
 from ..rows import Rows, column_sums, products_of_rows, row_norms, scaled_rows, stacked
 

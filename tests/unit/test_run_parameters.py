@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from winkel.errors import InvalidParameterError, MemoryLimitError
-from winkel.resources import (
+from winkel.run import (
     available_cores,
     cgroup_quota,
     check_memory,
@@ -40,7 +40,7 @@ def test_n_jobs_counts_forward_and_back_from_all_cores():
 
 def test_limits_in_the_environment(monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(16)), raising=False)
-    monkeypatch.setattr("winkel.resources.cgroup_quota", lambda: [12, 14])
+    monkeypatch.setattr("winkel.run.cgroup_quota", lambda: [12, 14])
     assert (resolve_n_jobs(None), resolve_n_jobs(-1)) == (12, 12)
     monkeypatch.setenv("OMP_NUM_THREADS", "5,2")
     assert (resolve_n_jobs(None), resolve_n_jobs(-1), resolve_n_jobs(9)) == (5, 12, 9)
@@ -54,7 +54,7 @@ def test_limits_in_the_environment(monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="affinity can be set on Linux")
 def test_affinity_is_respected():
     program = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
-    program += "from winkel.resources import resolve_n_jobs as n; print(n(None), n(-1), n(3))"
+    program += "from winkel.run import resolve_n_jobs as n; print(n(None), n(-1), n(3))"
     made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert made.stdout.split() == ["1", "1", "3"]
 
