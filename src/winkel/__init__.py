@@ -50,6 +50,7 @@ _NAMES = {
     "score": "measures.scores",
     "scores": "measures.registry",
     "series": "sequence",
+    "spectrum": "spectra",
     "stability": "measures.stability",
     "tune": "measures.tune",
     "similarity": "measures.similarity",

@@ -44,6 +44,7 @@ from .problem import Standardized as Standardized
 from .problem import losses as losses
 from .problem import penalties as penalties
 from .sequence import series as series
+from .spectra import spectrum as spectrum
 from .view import animate as animate
 from .view import explore as explore
 from .view import plot as plot

@@ -5,7 +5,7 @@ console.py     what is said where: results on standard output, everything else o
 plugins.py     `--plugin`: a user's own estimators, scores and distortions
 methods.py     `--method` and `--set`
 inputs.py      the tables and maps that a command names
-embed.py  measure.py  compare.py  view.py  demo.py  info.py  completion.py     the commands
+embed.py  measure.py  compare.py  spectrum.py  view.py  demo.py  info.py  completion.py     the commands
 """
 
 from __future__ import annotations

@@ -56,6 +56,7 @@ def make_parser() -> argparse.ArgumentParser:
     _compare(
         add("compare", "make or take several maps of the same data and compare them", lists_methods=True)
     )
+    _spectrum(add("spectrum", "make maps from the shape of the whole to the neighbours of each row"))
     _view(add("view", "show a map in the browser, from a server on this computer alone"))
     _demo(add("demo", "make maps of the built-in digits, with pictures"))
     add("info", "versions, threads, memory and optional packages")
@@ -154,6 +155,20 @@ def _compare(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--output", metavar="OUT", help="also write the table of scores to a file")
     command.add_argument("--html", metavar="F", help="also write an explorer page with all maps")
     command.add_argument("--png", metavar="F", help="also write a picture of all maps")
+    _judging(command)
+
+
+def _spectrum(command: argparse.ArgumentParser) -> None:
+    _data(command)
+    command.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="OUT",
+        help="explorer page to write, with a slider over the maps",
+    )
+    command.add_argument("--png", metavar="F", help="also write a picture of all maps")
+    _settings(command)
     _judging(command)
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from ..data import Table
 from ..errors import ModelFileError
 from ..graph.knn import count_items
 from ..graph.metrics import takes_sparse
 from ..methods.mde.fit import Model, extend, fit, place
+from ..methods.mde.fit import fit_along as fit_models
 from ..methods.mde.leanings import Leanings
 from ..methods.mde.plan import Settings
 from ..methods.mde.problems import MAX_DISTANCES
@@ -289,3 +291,24 @@ class MDE(GraphEmbedder):
         tags.input_tags.sparse = self.preserve == "neighbors" and takes_sparse(self.metric)
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
+
+
+def fit_along(model: MDE, X: Any, places: Sequence[float], **changes: Any) -> list[MDE]:
+    """Fitted copies of an estimator, with parameters changed, one for each value of `focus`.
+
+    Neighbours are searched once, and each map but the first starts from the one before it.
+    """
+    copies = [clone(model).set_params(**changes, focus=place) for place in places]
+    data: Any = X
+    fits: Iterator[Model] | None = None
+    for copy in copies:
+        settings = Settings.of(copy)
+        data = copy._items(X)
+        with copy._working(data) as run:
+            if fits is None:
+                leanings = Leanings.of(
+                    copy.label_weight, copy.density, None, count_items(data), copy.preserve
+                )
+                fits = fit_models(data, settings, places, replace(run, checkpoint=None), leanings=leanings)
+            copy._keep(next(fits))
+    return copies

@@ -33,7 +33,16 @@ def completed(script, *words):
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 def test_bash_offers_what_can_follow(script):
     bash = script("bash")
-    assert completed(bash, "") >= {"embed", "measure", "compare", "view", "demo", "info", "completion"}
+    assert completed(bash, "") >= {
+        "embed",
+        "measure",
+        "compare",
+        "spectrum",
+        "view",
+        "demo",
+        "info",
+        "completion",
+    }
     assert completed(bash, "e") == {"embed"}
     assert completed(bash, "embed", "--me") == {"--method"}
     assert completed(bash, "embed", "--method", "") == set(methods())
@@ -51,7 +60,7 @@ def test_bash_offers_files(script, tmp_path, monkeypatch):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_shell_knows_every_command_and_method(script, shell):
     text = script(shell)
-    for word in ("embed", "measure", "compare", "view", "demo", "info", "completion", *methods()):
+    for word in ("embed", "measure", "compare", "spectrum", "view", "demo", "info", "completion", *methods()):
         assert word in text
     for option in ("max-memory", "time-limit", "checkpoint-every", "no-browser", "resume", "plugin"):
         assert option in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,6 +28,7 @@ from .leanings import Leanings
 from .placement import Affinities, Surroundings, landmarks, place_by_distances, place_by_neighbors
 from .plan import ITERATIONS, Settings, Source, focus_of, make_plan, make_problem
 from .problems import check_weights, repulsion_of_a_row
+from .spectrum import plan_after
 
 _BLOCK = 4096  # new rows placed at a time, which bounds the memory
 _WIDE = 4  # times as many fitted rows as neighbours attract a new one at most
@@ -113,6 +115,21 @@ def fit(
 
     Equal rows are one item and share a place; rows of weight zero are placed when the map is made, as new ones are.
     """
+    return next(fit_along(data, settings, (settings.focus,), run, sample_weight, leanings))
+
+
+def fit_along(
+    data: Any,
+    settings: Settings,
+    places: Iterable[str | float],
+    run: Run,
+    sample_weight: ArrayLike | None = None,
+    leanings: Leanings | None = None,
+) -> Iterator[Model]:
+    """Maps of the same data at places between shape and neighbours, from one search for neighbours.
+
+    Each but the first starts from the map before it.
+    """
     n = count_items(data)
     if not isinstance(settings.init, str):
         settings = replace(settings, init=_positions(settings.init, (n, settings.n_components)))
@@ -120,17 +137,23 @@ def fit(
     if sample_weight is not None:
         weights = check_weights(sample_weight, n, zero=_merges(data, settings))
     items = find_items(data, weights) if _merges(data, settings) else None
-    if items is None:
-        return _embed(data, settings, run, weights, leanings)
-    if not isinstance(settings.init, str):
-        settings = replace(settings, init=settings.init[items.rows])
-    rows = data.rows(items.rows)
-    if len(items.rows) > 1:
-        leanings = None if leanings is None else leanings.of_items(items)
-        model = _embed(rows, settings, items.watched(run), items.weights, leanings)
-    else:
-        model = _one_place(rows, settings, run)
-    return _with_all_rows(model, items, data, run)
+    rows, watched = data, run
+    if items is not None:
+        if not isinstance(settings.init, str):
+            settings = replace(settings, init=settings.init[items.rows])
+        rows, weights, watched = data.rows(items.rows), items.weights, items.watched(run)
+        leanings = None if leanings is None or len(items.rows) == 1 else leanings.of_items(items)
+    one = items is not None and len(items.rows) == 1
+    source = None if one else Source.of(rows, settings, watched, weights)
+    model = None
+    for place in places:
+        asked = replace(settings, focus=place)
+        model = (
+            _one_place(rows, asked, run)
+            if source is None
+            else _embed(source, asked, watched, leanings, model)
+        )
+        yield model if items is None else _with_all_rows(model, items, data, run)
 
 
 def place(model: Model, rows: Table, run: Run) -> FloatArray:
@@ -225,14 +248,20 @@ def _positions(init: FloatArray, shape: tuple[int, int]) -> FloatArray:
 
 
 def _embed(
-    data: Any, settings: Settings, run: Run, weights: FloatArray | None, leanings: Leanings | None = None
+    source: Source,
+    settings: Settings,
+    run: Run,
+    leanings: Leanings | None = None,
+    before: Model | None = None,
 ) -> Model:
-    """The map of all that is in `data`."""
-    source = Source.of(data, settings, run, weights)
+    """The map of all that is in `source`; with `before`, from the map of another focus."""
     focus = focus_of(source, settings)
     if settings.preserve == "neighbors" and settings.forces.cauchy:
         settings = replace(settings, focus=focus.value)
-    plan = make_plan(source, settings, run)
+    if before is None:
+        plan = make_plan(source, settings, run)
+    else:
+        plan = plan_after(source, settings, before.result.Y, float(before.settings.focus), focus, run)
     if leanings is not None:
         plan = replace(plan, problem=leanings.lean(plan.problem, source.graph))
     result = solve(plan.problem, plan.start, plan.solving, run, plan.stages)
@@ -245,7 +274,7 @@ def _embed(
     return Model(
         settings=settings,
         result=replace(result, graph=source.graph),
-        rows=data if isinstance(data, Table) else None,
+        rows=source.data if isinstance(source.data, Table) else None,
         repulsion=repulsion,
         problem=plan.problem,
     )
@@ -260,7 +289,7 @@ def _with_scale(result: Embedding, settings: Settings, scale: float) -> Embeddin
 
 def _one_place(row: Table, settings: Settings, run: Run) -> Model:
     """The map of rows that are all equal."""
-    warnings.warn("all rows are equal, so the map shows them in one place.", DataWarning, stacklevel=4)
+    warnings.warn("all rows are equal, so the map shows them in one place.", DataWarning, stacklevel=5)
     columns = {"iteration": [0], "objective": [0.0], "residual": [0.0], "seconds": [0.0]}
     result = Embedding(
         Y=np.zeros((1, settings.n_components), dtype=row.dtype),
