@@ -203,6 +203,12 @@ CALLS: dict[str, Call] = {
     "NeighborDescent.grow_tree": of(descent, "grow_tree", 1),
     "NeighborDescent.round": of(descent, "round", 1),
     "NeighborDescent.peek": of(descent, "peek", own),
+    "Shard": spread(C.Shard, lambda: (*sparse(), 0, N)),
+    "Shard.pull": of(lambda: C.Shard(*sparse(), 0, N), "pull", "log1p", 2.0, 0.0, 1e-5, single(N, 2), 1.0, 1),
+    "search_cells": spread(
+        C.search_cells, lambda: (*square_rows(), np.array([0, 5, N]), 2, np.array([[0, 1], [1, -1]], np.int32), 4, 1)
+    ),
+    "join_lists": spread(C.join_lists, lambda: (single(N, M), np.tile(own[:4].astype(np.int32), (N, 1)), 0, N, 2, 3, 1)),
     "search_queries": spread(C.search_queries, lambda: (*square_rows(), *square_rows(), 0, 4, 1)),
     "SparseSearch": spread(C.SparseSearch, lambda: (*sparse(), N, np.ones(N, np.float32), 4)),
     "SparseSearch.run": of(sparse_search, "run", 0, N, 1),

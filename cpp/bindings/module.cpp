@@ -1,6 +1,10 @@
 #include "bindings.hpp"
 #include "core/isa.hpp"
 
+namespace winkel {
+void bind_shards(nb::module_& m);
+}
+
 namespace {
 
 // Asked by the thread that waits for a kernel: a Python exception of a signal's handler, such as
@@ -34,6 +38,7 @@ NB_MODULE(_core, m) {
   winkel::bind_ranks(m);
   winkel::bind_rng(m);
   winkel::bind_sampling(m);
+  winkel::bind_shards(m);
   winkel::bind_simplex(m);
   winkel::bind_sparse_query(m);
   winkel::bind_spline_grid(m);

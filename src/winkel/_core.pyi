@@ -1665,6 +1665,84 @@ def sample_pairs(
     Random pairs i < j without repeats, sorted, none of them barred (sorted keys i·n + j).
     """
 
+class Shard:
+    """
+    Pairs of consecutive rows of a map with any others, as compressed rows.
+    """
+
+    def __init__(
+        self,
+        indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        indices: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        weights: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        first: int,
+        items: int,
+    ) -> None: ...
+    @overload
+    def pull(
+        self,
+        distortion: str,
+        first: float,
+        second: float,
+        floor: float,
+        Y: Annotated[
+            NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        scale: float,
+        threads: int,
+    ) -> tuple[float, Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")]]: ...
+    @overload
+    def pull(
+        self,
+        distortion: str,
+        first: float,
+        second: float,
+        floor: float,
+        Y: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        scale: float,
+        threads: int,
+    ) -> tuple[float, Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]]:
+        """
+        Half the sum over entries of w f(d), and for the shard's rows the gradient of scale times the sum over pairs.
+        """
+
+def search_cells(
+    x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    norm: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    cells: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    first: int,
+    probes: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    width: int,
+    threads: int,
+) -> Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C")]:
+    """
+    Nearest rows of the cells that each of some consecutive rows names (-1: none), by single precision.
+    """
+
+def join_lists(
+    x: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    lists: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    first: int,
+    last: int,
+    reach: int,
+    k: int,
+    threads: int,
+) -> tuple[
+    Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C")],
+]:
+    """
+    The k nearest of each row's neighbours and of the first neighbours of its first ones, for some rows.
+    """
+
 @overload
 def code_simplex(
     rows: Annotated[

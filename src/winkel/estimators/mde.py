@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from ..data import Table
-from ..errors import ModelFileError
+from ..errors import InvalidParameterError, ModelFileError
 from ..graph.knn import count_items
 from ..graph.metrics import takes_sparse
 from ..methods.mde.fit import Model, extend, fit, place
@@ -193,12 +193,26 @@ class MDE(GraphEmbedder):
             This estimator, fitted.
         """
         settings = Settings.of(self)
+        if hasattr(X, "fit_map"):
+            return self._fit_by_shards(X, settings, y, sample_weight)
         data = self._items(X, allow_sparse=self.preserve == "neighbors")
         with self._working(data) as run:
             leanings = None
             if self.label_weight or self.density:
                 leanings = Leanings.of(self.label_weight, self.density, y, count_items(data), self.preserve)
             self._keep(fit(data, settings, run, sample_weight, leanings))
+        return self
+
+    def _fit_by_shards(self, source: Any, settings: Settings, y: Any, sample_weight: Any) -> MDE:
+        """The map of a source of rows that may not fit in memory, by its own `fit_map` (`winkel.scale`)."""
+        if sample_weight is not None or (y is not None and self.label_weight) or self.density:
+            raise InvalidParameterError(
+                "A fit by shards takes no sample_weight, labels or density; leave them out, or fit a sample of the rows in memory."
+            )
+        self.__dict__.pop("feature_names_in_", None)
+        self.n_features_in_, self._exponent = int(source.shape[1]), 0
+        with self._working(source) as run:
+            self._keep(Model(settings, source.fit_map(settings, run), None))
         return self
 
     def transform(self, X: Any) -> FloatArray:

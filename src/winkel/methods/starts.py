@@ -13,7 +13,7 @@ from ..graph import Graph, path_matrix, spectral_coordinates
 from ..run import Run
 from ..typing import FloatArray
 
-_SAMPLE, _OVERSAMPLING, _SUBSPACE_ITERATIONS = 10_000, 8, 8  # of principal components for a start
+SAMPLE, _OVERSAMPLING, _SUBSPACE_ITERATIONS = 10_000, 8, 8  # of principal components for a start
 _PIVOTS = 100  # of pivot MDS; its authors see no gain beyond about as many
 
 
@@ -33,11 +33,23 @@ def rough_principal_start(X: Any, n_components: int, run: Run, *, directions: bo
 
     With `directions`, rows are compared by their directions alone.
     """
-    n, m = X.shape
-    sample = X if n <= _SAMPLE else X[np.sort(run.stream("principal").permutation(n)[:_SAMPLE])]
-    scale, scale_of_all = (
-        _inverse_lengths(rows) if directions else np.ones(rows.shape[0]) for rows in (sample, X)
-    )
+    n = X.shape[0]
+    sample = X if n <= SAMPLE else X[principal_sample(n, run)]
+    mean, top = principal_axes(sample, n_components, run, directions=directions)
+    return along_axes(X, mean, top, n_components, run, directions=directions)
+
+
+def principal_sample(n: int, run: Run) -> NDArray[np.int64]:
+    """The rows of n that principal components for a start are taken from, ascending."""
+    return np.sort(run.stream("principal").permutation(n)[:SAMPLE])
+
+
+def principal_axes(
+    sample: Any, n_components: int, run: Run, *, directions: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The mean of rows, and roughly the directions of their largest variance as columns."""
+    m = sample.shape[1]
+    scale = _inverse_lengths(sample) if directions else np.ones(sample.shape[0])
     mean = _times(sample.T, (scale / len(scale))[:, None], run)[:, 0]
     Q = run.stream("directions").normal((m, min(m, n_components + _OVERSAMPLING)))
     for _ in range(_SUBSPACE_ITERATIONS):
@@ -49,7 +61,21 @@ def rough_principal_start(X: Any, n_components: int, run: Run, *, directions: bo
     top = matmul(Q, eigh(matmul(Z.T, Z))[1][:, ::-1][:, :n_components])
     largest = np.argmax(np.abs(top), axis=0)
     top *= np.sign(top[largest, np.arange(top.shape[1])])
-    Y = scale_of_all[:, None] * _times(X, top, run) - matmul(mean, top)
+    return mean, top
+
+
+def along_axes(
+    X: Any,
+    mean: NDArray[np.float64],
+    top: NDArray[np.float64],
+    n_components: int,
+    run: Run,
+    *,
+    directions: bool = False,
+) -> FloatArray:
+    """Coordinates of rows along axes, each row by itself; zeros beyond the number of axes."""
+    scale = _inverse_lengths(X) if directions else np.ones(X.shape[0])
+    Y = scale[:, None] * _times(X, top, run) - matmul(mean, top)
     return np.pad(Y, ((0, 0), (0, n_components - Y.shape[1])))
 
 

@@ -174,10 +174,10 @@ class Field:
         if not self._ladder or len(Y) <= self.exact_below:
             return self.exact(Y, charges)
         points, q = self._checked(Y, charges)
-        rows = _check_rows(len(points))
+        rows = check_rows(len(points))
         exact = self.kernel.exact_sums(points, q, rows, self._threads)[1]
         for sums in self._finer_and_finer(points, q):
-            error = _relative(sums[1][rows], exact)
+            error = relative_error(sums[1][rows], exact)
             if error <= MARGIN * self.tolerance:
                 break
         return self._weighted(*sums, None if charges is None else q, error)
@@ -220,8 +220,8 @@ class Field:
         found = self.evaluate(Y, charges)
         exact = self.exact(np.asarray(Y, dtype=np.float64), charges, rows)
         return FieldError(
-            forces=_relative(found.forces[rows], exact.forces),
-            potentials=_relative(found.potentials[rows], exact.potentials),
+            forces=relative_error(found.forces[rows], exact.forces),
+            potentials=relative_error(found.potentials[rows], exact.potentials),
             n_rows=len(rows),
         )
 
@@ -283,11 +283,13 @@ def _worst_row(points: FloatArray) -> int:
     return int(np.argmax(np.where(np.isnan(sizes), np.inf, sizes)))
 
 
-def _check_rows(n: int) -> NDArray[np.int64]:
-    return np.unique(_core.random_integers(0, 0, 0, CHECKED_POINTS, n))
+def check_rows(n: int, count: int = CHECKED_POINTS) -> NDArray[np.int64]:
+    """Points at which sums are compared with exact ones."""
+    return np.unique(_core.random_integers(0, 0, 0, count, n))
 
 
-def _relative(found: FloatArray, exact: FloatArray) -> float:
+def relative_error(found: FloatArray, exact: FloatArray) -> float:
+    """Root mean square of the error over that of the exact values."""
     truth = exact.astype(np.float64)
     norm = float(np.sqrt(np.sum(np.square(truth))))
     miss = float(np.sqrt(np.sum(np.square(found - truth))))

@@ -49,6 +49,21 @@ class HeldField:
     spacing: float
 
 
+@dataclass(frozen=True)
+class Frame:
+    """A grid: where its first node is, how far nodes are apart, and how many there are."""
+
+    x: float
+    y: float
+    spacing: float
+    rows: int
+    cols: int
+
+    def spread(self, points: FloatArray, charges: FloatArray | None, n_jobs: int) -> FloatArray:
+        """The charges of points, 1 each for None, on the grid."""
+        return _core.grid_spread(points, charges, self.x, self.y, self.spacing, self.rows, self.cols, n_jobs)
+
+
 class GridField:
     """Sums of f(d²) over all pairs of points in the plane, in time n + g log g for g grid nodes, in their precision.
 
@@ -96,21 +111,31 @@ class GridField:
         potentials, gradients = _core.grid_read(
             points, found.values, found.x, found.y, found.spacing, self._threads
         )
-        itself = points.dtype.type(self._f(np.zeros(1))[0])
+        itself = points.dtype.type(self.at_zero)
         potentials -= itself if q is None else itself * q
         return GridSums(potentials, gradients)
 
     def hold(self, points: FloatArray, charges: FloatArray | None = None) -> HeldField:
         """The potential of all points on the grid, from which it can be read off anywhere near them."""
+        frame = self.frame(points)
+        held = frame.spread(points, charges, self._threads)
+        return HeldField(self.convolved(held, frame.spacing), frame.x, frame.y, frame.spacing)
+
+    def frame(self, points: FloatArray) -> Frame:
+        """The grid that all points lie on."""
         low, sides = _box(points)
         spacing = self._spacing(max(sides))
         rows, cols = (_nodes(side, spacing) for side in sides)
         # Nodes lie on whole multiples of the spacing: the sums are then one smooth function of moving points.
         x, y = (spacing * (math.floor(least / spacing) - _MARGIN // 2) for least in low)
-        spread = _core.grid_spread(points, charges, x, y, spacing, rows, cols, self._threads)
-        return HeldField(self._convolved(spread, spacing), x, y, spacing)
+        return Frame(x, y, spacing, rows, cols)
 
-    def _convolved(self, held: FloatArray, spacing: float) -> FloatArray:
+    @property
+    def at_zero(self) -> float:
+        """The function at distance zero, which a point reads off the grid of itself."""
+        return float(self._f(np.zeros(1))[0])
+
+    def convolved(self, held: FloatArray, spacing: float) -> FloatArray:
         """The potential at the nodes of the charges that they hold."""
         if held.size < _TWO_GRIDS:
             return self._periodic(held, spacing, "whole", 0.0)

@@ -1,14 +1,15 @@
-"""Data beyond memory: rows come in shards from a file, a model is fitted to landmarks, and all rows are placed shard by shard.
+"""Data beyond memory: rows come in shards, and each stage is a function of shards, in this process or on a Dask cluster.
 
-    npy, parquet, array ──> Source (shards) ──> fit_landmarks ──> transform ──> npy, parquet, csv
-                            fixed by size       any estimator     a shard at a time
+    file, array ──> Source (shards) ──> fit ──────────────────────────> MDE of all rows
+                    fixed by size   ──> fit_landmarks ──> transform ──> places in any estimator's map
 
 A shard is as many rows as make a certain number of bytes, whatever reads it, so that results do not depend on who works on
 what. Rows are placed by themselves, so a map placed by shards has the bytes of one placed at once.
 """
 
+from .fitting import fit
 from .landmarks import fit_landmarks
 from .placing import transform
 from .source import Source, open_source
 
-__all__ = ["Source", "fit_landmarks", "open_source", "transform"]
+__all__ = ["Source", "fit", "fit_landmarks", "open_source", "transform"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike
 
 from ..checks import existing_file, integer, optional
 from ..data import Table, as_table
-from ..errors import InvalidInputError, InvalidParameterError, missing_extra
+from ..errors import InvalidInputError, InvalidParameterError
 from ..typing import IntArray
-
-SHARD_BYTES = 2**26  # of values as they are stored
+from .readers import SHARD_BYTES, ArrayReader, NpyReader, ParquetReader, Reader, mapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +41,12 @@ class Source:
 
     shape: tuple[int, int]
     starts: IntArray
-    _read: Callable[[int, int], Any] = field(repr=False)  # values of the rows from … to … , of one shard
-    _place: Callable[[int], str] = field(repr=False)  # what messages call a shard
+    _reader: Reader = field(repr=False)
+
+    @classmethod
+    def of(cls, reader: Reader) -> Source:
+        """The source of what a reader reads."""
+        return cls(reader.shape, reader.starts, reader)
 
     @property
     def n_shards(self) -> int:
@@ -52,9 +55,23 @@ class Source:
 
     def shard(self, number: int) -> Table:
         """The validated rows of one shard; an error names the shard's file and rows."""
+        return as_table(self._reader.read(number), name=self.place(number), min_rows=1)
+
+    def place(self, number: int) -> str:
+        """What messages call a shard: its file and rows."""
         begin, end = (int(row) for row in self.starts[number : number + 2])
-        name = f"{self._place(number)} (rows {begin} to {end - 1})"
-        return as_table(self._read(begin, end), name=name, min_rows=1)
+        return f"{self._reader.place(number)} (rows {begin} to {end - 1})"
+
+    @property
+    def identity(self) -> str:
+        """What tells the rows from others: the names, sizes and times of files, or the values of an array."""
+        return self._reader.identity
+
+    def fit_map(self, settings: Any, run: Any) -> Any:
+        """The map of all rows, which `winkel.MDE.fit` asks for; see `winkel.scale.fit`."""
+        from .fitting import Where, fit_map
+
+        return fit_map(self, settings, run, Where())
 
     def shards(self) -> Iterator[Table]:
         """All shards, one after another."""
@@ -102,10 +119,12 @@ def open_source(
     if isinstance(data, Source):
         return data
     if not isinstance(data, str | os.PathLike):
-        return _of_array(np.asarray(data) if not isinstance(data, np.ndarray) else data, "X", size)
+        values = data if isinstance(data, np.ndarray) else np.asarray(data)
+        return Source.of(ArrayReader(values, "X", _rows_per_shard(values, "X", size)))
     pattern = os.fspath(data)
     if pattern.endswith(".npy"):
-        return _of_array(_mapped(existing_file("data", data)), pattern, size)
+        values = mapped(str(existing_file("data", data)))
+        return Source.of(NpyReader(pattern, _rows_per_shard(values, pattern, size)))
     if size is not None:
         raise InvalidParameterError(
             "rows_per_shard is for arrays; the shards of parquet files are their row groups."
@@ -114,45 +133,11 @@ def open_source(
     wrong = [file.name for file in files if file.suffix != ".parquet"]
     if wrong:
         raise InvalidInputError(f"Sources are .npy and .parquet files, or arrays; got {wrong[0]!r}.")
-    return _of_parquet(files, columns)
+    return Source.of(ParquetReader.of(files, columns))
 
 
-def _mapped(file: Path) -> Any:
-    try:
-        return np.load(file, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise InvalidInputError(f"{str(file)!r} cannot be read as a NumPy file: {error}.") from error
-
-
-def _of_array(values: Any, name: str, size: int | None) -> Source:
+def _rows_per_shard(values: Any, name: str, asked: int | None) -> int:
+    """Rows in a shard of an array: as many as were asked for, or as make a certain number of bytes."""
     if values.ndim != 2 or len(values) == 0:
         raise InvalidInputError(f"{name} must have rows and columns; its shape is {values.shape}.")
-    n, m = values.shape
-    step = size or max(1, SHARD_BYTES // max(1, m * values.dtype.itemsize))
-    starts = np.append(np.arange(0, n, step), n)
-    return Source((n, m), starts, lambda begin, end: np.array(values[begin:end]), lambda _: name)
-
-
-def _of_parquet(files: list[Path], columns: Sequence[str] | None) -> Source:
-    try:
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise missing_extra("pyarrow", "parquet", "Reading parquet files") from None
-    opened = [pq.ParquetFile(file) for file in files]
-    names = list(opened[0].schema_arrow.names if columns is None else columns)
-    for file, each in zip(files, opened, strict=True):
-        missing = [name for name in names if name not in each.schema_arrow.names]
-        if missing:
-            raise InvalidInputError(f"{file.name} has no column {missing[0]!r}, which {files[0].name} has.")
-    groups = [(k, g) for k, each in enumerate(opened) for g in range(each.num_row_groups)]
-    counts = [opened[k].metadata.row_group(g).num_rows for k, g in groups]
-    groups = [group for group, count in zip(groups, counts, strict=True) if count]
-    starts = np.concatenate([[0], np.cumsum([count for count in counts if count])]).astype(np.int64)
-    if len(groups) == 0:
-        raise InvalidInputError(f"{files[0].name} has no rows.")
-
-    def read(begin: int, end: int) -> Any:
-        k, g = groups[int(np.searchsorted(starts, begin, side="right")) - 1]
-        return opened[k].read_row_group(g, columns=names)
-
-    return Source((int(starts[-1]), len(names)), starts, read, lambda number: files[groups[number][0]].name)
+    return asked or max(1, SHARD_BYTES // max(1, values.shape[1] * values.dtype.itemsize))

@@ -256,16 +256,21 @@ def _start(problem: Problem, source: Source, settings: Settings, run: Run) -> Fl
 
 
 def wide_start(rows: Any, n_components: int, metric: Metric, run: Run) -> FloatArray:
-    """Principal components of the rows, so wide that what is far apart stays so, and so narrow that strands can find each other.
+    """Principal components of the rows, as wide as `widened` makes them."""
+    directions = metric in ("cosine", "correlation")
+    return widened(rough_principal_start(rows, n_components, run, directions=directions), run)
+
+
+def widened(Y: FloatArray, run: Run) -> FloatArray:
+    """Coordinates so wide that what is far apart stays so, and so narrow that strands can find each other.
 
     Rows far out are drawn in: they would squeeze all others together.
     """
-    Y = rough_principal_start(rows, n_components, run, directions=metric in ("cosine", "correlation"))
     spread = float(Y.std(axis=0).max())
     Y = _WIDEST * tanh(Y / (_WIDEST * (spread if spread > 0 else 1.0)))
     # Noise lets rows part that differ otherwise only, and those of one column leave their line.
     noise = run.stream("around").normal(Y.shape)
-    return np.asarray(_START_WIDTH * power(len(Y), 1 / max(2, n_components)) * (Y + _START_NOISE * noise))
+    return np.asarray(_START_WIDTH * power(len(Y), 1 / max(2, Y.shape[1])) * (Y + _START_NOISE * noise))
 
 
 def _attracts_everywhere(problem: Problem) -> bool:

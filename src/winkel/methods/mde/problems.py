@@ -226,7 +226,7 @@ def neighbor_problem(
         count = 0 if forces.cauchy else _dissimilar_count(graph, fraction)
         if forces.cauchy:
             attraction = 2 * float(_with_ends(weights, edges, sample_weight).sum()) / graph.n
-            background = _scaled(forces.repulsive, -fraction * attraction / cauchy_normalizer(graph.n))
+            background = cauchy_repulsion(forces.repulsive, fraction, attraction, graph.n)
         elif forces.all_pairs:
             background = _scaled(forces.repulsive, -count / (graph.n * (graph.n - 1) / 2))
         else:
@@ -260,6 +260,11 @@ def _check_pair_weights(weights: FloatArray) -> None:
             f"The largest weight of the graph is {largest:.3g}, and the median {usual:.3g}: beside it other pairs would not count. "
             f"Clip or rescale the weights to at most {min(WIDEST * usual, HEAVIEST):.3g}."
         )
+
+
+def cauchy_repulsion(penalty: Distortion, fraction: float, attraction: float, n: int) -> Distortion:
+    """The repulsion between all n rows, of which each is attracted by `attraction` in all."""
+    return _scaled(penalty, -fraction * attraction / cauchy_normalizer(n))
 
 
 def cauchy_normalizer(n: int) -> float:

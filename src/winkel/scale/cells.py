@@ -1,0 +1,184 @@
+"""Rows in the order of cells: like rows side by side, so that a shard's neighbours are mostly its own.
+
+    Source ──> copy (float32, in its order) ──> cells (k-means of a sample) ──> rows (in the order of cells)
+
+From here on rows are numbered in that order; `order` says which row of the source each is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..errors import InvalidInputError
+from ..graph.metrics import squared_norms, unit_rows
+from ..run import Run
+from ..typing import FloatArray, IntArray
+from .engine import Engine
+from .folder import Folder
+from .source import Source
+
+METRICS = ("euclidean", "cosine", "correlation")
+CELL_ROWS = 512  # of a cell on average
+_SAMPLE, _ITERATIONS = 16, 4  # rows for each cell that k-means sees, and its iterations
+PROBES = 12  # nearest cells in which neighbours of a row are searched
+_PIECE = 8 * CELL_ROWS  # rows of a cell at most; larger ones are cut
+_LARGEST = 1e15  # beyond, squares of differences would leave the range of single precision
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How many rows there are, and how many make a block: fixed by the data alone, whoever works on it."""
+
+    n: int
+    block: int
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return math.ceil(self.n / self.block)
+
+    def span(self, number: int) -> tuple[int, int]:
+        """The first row of a block, and that after its last."""
+        return number * self.block, min(self.n, (number + 1) * self.block)
+
+
+def make_rows(folder: Folder, source: Source, layout: Layout, metric: str, engine: Engine, run: Run) -> None:
+    """Write "rows" and "order", and what the search needs: their "norms", "cells" (first rows) and "probes" (cells to search)."""
+    n, m = source.shape
+    offset = folder.once("offset", lambda: _offset(source, metric))
+    if folder.note("rows.json") is None:
+        folder.create("copy", (n, m), np.float32)
+        folder.stage("copied", engine, _copy, source.n_shards, run, source, metric, np.array(offset))
+        folder.once("centres", lambda: _make_centres(folder, n, run))
+        folder.create("near", (n, min(PROBES, max(1, n // CELL_ROWS))), np.int32)
+        folder.stage("assigned", engine, _assign, layout.n_blocks, run, layout, engine.n_jobs)
+        folder.once("ordered", lambda: _order(folder))
+        folder.create("rows", (n, m), np.float32)
+        folder.create("norms", (n,), np.float32)
+        folder.create("probes", folder.map("near").shape, np.int32)
+        folder.stage("sorted", engine, _gather, layout.n_blocks, run, layout)
+        folder.once("rows", lambda: True)
+    folder.remove("copy", "near")
+
+
+def _offset(source: Source, metric: str) -> list[float]:
+    """What is subtracted from all rows: norms that are large beside distances would cancel."""
+    if metric != "euclidean":
+        return [0.0] * source.shape[1]
+    first = _dense(source.shard(0).values)
+    with np.errstate(over="ignore"):
+        return np.asarray(first.mean(axis=0, dtype=np.float64)).tolist()
+
+
+def _dense(values: Any) -> FloatArray:
+    return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+
+
+def _copy(k: int, folder: Folder, source: Source, metric: str, offset: FloatArray) -> None:
+    """A shard in single precision; rows of length one where directions are compared."""
+    values = _dense(source.shard(k).values)
+    place = source.place(k)
+    if metric == "euclidean":
+        moved = values - offset
+        if not float(np.abs(moved).max(initial=0)) < _LARGEST:
+            raise InvalidInputError(
+                f"{place} has values beyond {_LARGEST:g}; bring the data to another unit."
+            )
+    else:
+        moved, zero = unit_rows(values, metric)
+        if zero.any():
+            row = int(source.starts[k]) + int(np.argmax(zero))
+            raise InvalidInputError(
+                f"{place}: row {row} has no direction (all values zero, or equal under correlation), which metric="
+                f"{metric!r} compares. Leave such rows out."
+            )
+    folder.write("copy", int(source.starts[k]), moved.astype(np.float32))
+
+
+def _make_centres(folder: Folder, n: int, run: Run) -> int:
+    """Centres of cells, by k-means of a sample."""
+    copy = folder.map("copy")
+    count = max(1, n // CELL_ROWS)
+    stream = run.stream("cells")
+    chosen = np.sort(stream.permutation(n)[: _SAMPLE * count])
+    sample = np.array(copy[chosen])
+    first = run.stream("centres").permutation(len(sample))[:count]
+    centres = sample[np.sort(first)]
+    for _ in range(_ITERATIONS if count > 1 else 0):
+        nearest = _nearest(sample, centres, 1, run.n_jobs)[:, 0]
+        size = np.bincount(nearest, minlength=count)
+        for j in range(centres.shape[1]):
+            sums = np.bincount(nearest, weights=sample[:, j], minlength=count)
+            centres[size > 0, j] = (sums[size > 0] / size[size > 0]).astype(np.float32)
+    folder.save("centres", centres[_side_by_side(centres)])
+    return count
+
+
+def _side_by_side(points: FloatArray) -> IntArray:
+    """An order in which near points are near: halves along the widest side, and their halves, and so on."""
+    order = np.arange(len(points))
+    parts = [(0, len(points))]
+    while parts:
+        begin, end = parts.pop()
+        if end - begin < 3:
+            continue
+        part = order[begin:end]
+        side = int(np.argmax(points[part].var(axis=0)))
+        order[begin:end] = part[np.argsort(points[part, side], kind="stable")]
+        middle = (begin + end) // 2
+        parts += [(begin, middle), (middle, end)]
+    return order
+
+
+def _nearest(rows: FloatArray, points: FloatArray, count: int, n_jobs: int) -> NDArray[np.int32]:
+    """The points nearest to each row, by single precision."""
+    norms = (squared_norms(part).astype(np.float32) for part in (rows, points))
+    return _core.search_queries(rows, next(norms), points, next(norms), 0, min(count, len(points)), n_jobs)[0]
+
+
+def _assign(k: int, folder: Folder, layout: Layout, n_jobs: int) -> None:
+    """The cells nearest to each row of a block."""
+    first, last = layout.span(k)
+    centres = np.array(folder.map("centres"))
+    wanted = folder.map("near").shape[1]
+    folder.write("near", first, _nearest(folder.read("copy", first, last), centres, wanted, n_jobs))
+
+
+def _order(folder: Folder) -> int:
+    """The order of the rows, and where cells begin in it."""
+    label = np.array(folder.map("near")[:, 0])
+    order = np.argsort(label, kind="stable")
+    size = np.bincount(label, minlength=len(folder.map("centres")))
+    folder.save("order", order.astype(np.int32))
+    folder.save("cells", np.concatenate([[0], np.cumsum(size)]))
+    return int(size.max())
+
+
+def _gather(k: int, folder: Folder, layout: Layout) -> None:
+    """A block of rows in the order of cells, and the cells that each is to search."""
+    first, last = layout.span(k)
+    order = np.array(folder.map("order")[first:last])
+    rows = folder.map("copy")[order]
+    folder.write("rows", first, rows)
+    folder.write("norms", first, squared_norms(rows))
+    # Rows of a cell that was cut search the piece they are in, other rows the first one.
+    cells, pieces = np.array(folder.map("cells")), cut_cells(folder)
+    near = np.array(folder.map("near")[order])
+    # What a cell without rows begins with is the next one.
+    probes = np.minimum(np.searchsorted(pieces, cells[near], side="right") - 1, len(pieces) - 2)
+    probes[:, 0] = np.searchsorted(pieces, np.arange(first, last), side="right") - 1
+    folder.write("probes", first, probes)
+
+
+def cut_cells(folder: Folder) -> NDArray[np.int64]:
+    """First rows of cells, and at last the number of rows, with large cells cut: many rows may be equal."""
+    cells = np.array(folder.map("cells"))
+    parts = [np.arange(begin, end, _PIECE) for begin, end in itertools.pairwise(cells)]
+    return np.concatenate([*parts, cells[-1:]]).astype(np.int64)

@@ -1,0 +1,278 @@
+"""The default map of all rows of a Source, by shards: coordinates in memory, everything else on disk.
+
+    Source ──> rows in the order of cells ──> neighbour lists ──> pairs ──> start, stages, L-BFGS ──> Embedding
+
+Each arrow is a stage of functions of shards; an `Engine` decides where they run. Shards are fixed by the data alone and sums are
+taken in their order, so one process and any number of workers give the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from ..checks import integer
+from ..embedding import Embedding
+from ..errors import InvalidInputError, InvalidParameterError
+from ..graph.knn import usable_neighbors
+from ..graph.metrics import metric_name
+from ..graph.origin import Recall
+from ..methods.mde.affinities import list_length
+from ..methods.mde.distinct import Items
+from ..methods.mde.focus import Focus, choose_focus
+from ..methods.mde.plan import CAUCHY_STAGES, FEW_ROWS, STAGED_ITERATIONS, Settings, widened
+from ..methods.mde.problems import cauchy_repulsion
+from ..methods.starts import along_axes, principal_axes, principal_sample
+from ..problem import Centered
+from ..problem.solving import solve
+from ..run import Run
+from ..typing import FloatArray, IntArray
+from .cells import METRICS, Layout, make_rows
+from .edges import Pairs, make_pairs
+from .engine import Engine, engine_of
+from .folder import Folder
+from .lists import exact_lists, find_lists
+from .problem import ShardedProblem
+from .source import Source, open_source
+
+BLOCK_ROWS = 2**18  # rows of a block: what one task works on
+EXACT_ROWS = 30_000  # up to so many, neighbours are searched exactly
+_DIMENSION_ROWS = 100_000  # that the dimension of the data is estimated from
+_CHECKPOINT_SECONDS = 300.0  # between two checkpoints, which hold twenty maps
+EstimatorT = TypeVar("EstimatorT")
+
+
+def fit(
+    estimator: EstimatorT,
+    source: Any,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    client: Any = None,
+    rows_per_block: int = BLOCK_ROWS,
+) -> EstimatorT:
+    """Fit `estimator`, a `winkel.MDE`, to all rows of `source` by shards: beyond memory, and on a Dask cluster.
+
+    The map is the default one: neighbours in two dimensions by the metric "euclidean", "cosine" or "correlation". Rows are
+    compared in single precision; equal rows are rows of their own, which land close to each other. The map has the same bytes
+    for any `client` and `n_jobs`. `estimator.fit(source)` does the same in this process and a folder for the time of the fit.
+
+    Parameters
+    ----------
+    estimator : MDE
+        What to fit; its parameters decide as they do in memory.
+    source : Source, path, glob or array
+        The rows; see `open_source`.
+    folder : path or None, default=None
+        Where rows, neighbours and pairs are kept on the way, about 600 bytes a row beside the rows themselves. A fit that
+        ended early goes on from there when it is repeated. None takes a folder that is deleted in the end.
+    client : distributed.Client or None, default=None
+        Whose workers work on shards; they must reach the files of the source and `folder` by the same names. None works in this
+        process.
+    rows_per_block : int, default=262144
+        Rows that one task works on. The bytes of the map depend on it.
+
+    Returns
+    -------
+    estimator
+        The estimator, fitted; `embedding_` holds the map in the order of the rows.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> mde = wk.scale.fit(wk.MDE(random_state=0, max_iter=50), wk.datasets.load_digits().X)
+    >>> mde.embedding_.shape
+    (1797, 2)
+    """
+    if not hasattr(estimator, "fit") or type(estimator).__name__ != "MDE":
+        raise InvalidParameterError(
+            f"A fit by shards is for winkel.MDE; got {type(estimator).__name__}. Use winkel.scale.fit_landmarks for others."
+        )
+    block = integer("rows_per_block", rows_per_block, 16)
+    opened = open_source(source)
+    where = Where(None if folder is None else Path(os.fspath(folder)), client, block)
+    fitted: EstimatorT = estimator.fit(_Placed(opened, where))
+    return fitted
+
+
+@dataclass(frozen=True)
+class Where:
+    """The folder and the workers of a fit by shards, and the size of its tasks."""
+
+    folder: Path | None = None
+    client: Any = None
+    block: int = BLOCK_ROWS
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """A source that an estimator may fit, with where to do so."""
+
+    source: Source
+    where: Where
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape
+
+    def __repr__(self) -> str:
+        return repr(self.source)
+
+    def fit_map(self, settings: Settings, run: Run) -> Embedding:
+        """The map of all rows."""
+        return fit_map(self.source, settings, run, self.where)
+
+
+def fit_map(source: Source, settings: Settings, run: Run, where: Where) -> Embedding:
+    """The map of all rows of a source, and what is told of it."""
+    metric = _check(source, settings)
+    engine = engine_of(where.client, run.n_jobs)
+    made = where.folder is None
+    path = Path(tempfile.mkdtemp(prefix="winkel-")) if where.folder is None else where.folder
+    try:
+        return _fitted(source, settings, metric, engine, where.block, path, run, kept=not made)
+    finally:
+        if made:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _check(source: Source, settings: Settings) -> str:
+    """The metric, once it is known that this map can be made by shards."""
+    metric = settings.metric if callable(settings.metric) else metric_name(str(settings.metric))
+    for what, wrong in (
+        (f"metric={metric!r}", metric not in METRICS),
+        ('preserve="distances"', settings.preserve != "neighbors"),
+        (f"n_components={settings.n_components}", settings.n_components != 2),
+        (
+            "other forces than the default",
+            not settings.forces.cauchy or not settings.forces.attractive.fused(),
+        ),
+        ("another constraint than 'centered'", type(settings.constraint) is not Centered),
+        (
+            f"init={settings.init!r}",
+            not isinstance(settings.init, str) or settings.init not in ("auto", "pca"),
+        ),
+    ):
+        if wrong:
+            raise InvalidParameterError(
+                f"A fit by shards makes the default map in two dimensions, by metric {', '.join(map(repr, METRICS))}; got {what}. "
+                "Use winkel.scale.fit_landmarks for others."
+            )
+    if source.shape[0] < 2:
+        raise InvalidInputError(f"The source must have at least 2 rows; got {source.shape[0]}.")
+    return str(metric)
+
+
+def _fitted(
+    source: Source,
+    settings: Settings,
+    metric: str,
+    engine: Engine,
+    block: int,
+    path: Path,
+    run: Run,
+    *,
+    kept: bool,
+) -> Embedding:
+    n = source.shape[0]
+    layout = Layout(n, block)
+    k = usable_neighbors(settings.n_neighbors, n)
+    listed = min(max(k, list_length(n, k)), n - 1)
+    identity = {
+        "rows": [*source.shape, source.identity],
+        "block": block,
+        "seed": run.seed,
+        "metric": metric,
+        "lists": [k, listed],
+    }
+    folder = Folder.opened(path, identity)
+    make_rows(folder, source, layout, metric, engine, run)
+    search = exact_lists if n <= EXACT_ROWS else find_lists
+    recall = search(folder, layout, listed, engine, run)
+    pairs = make_pairs(folder, layout, k, metric, engine, run)
+    order = np.array(folder.map("order"))
+    problem, focus = _problem(folder, layout, pairs, settings, k, engine, run)
+    items = Items(order, _inverse(order), np.empty(0))
+    if kept and run.checkpoint is None:
+        run = replace(run, checkpoint=folder.path / "map.part", checkpoint_every=_CHECKPOINT_SECONDS)
+    start = _start(folder, layout, items, run)
+    solving = settings.solving(STAGED_ITERATIONS[n > FEW_ROWS])
+    found = solve(problem, start, solving, items.watched(run), CAUCHY_STAGES)  # type: ignore[arg-type]
+    if found.status.word not in ("interrupted", "failed", "time_limit"):
+        run.remove_checkpoints()
+    return replace(
+        found,
+        Y=items.spread(found.Y),
+        frames=items.frames(found.frames),
+        settings={**found.settings, **focus.settings, **_described(recall, listed)},
+    )
+
+
+def _described(recall: Recall, listed: int) -> dict[str, Any]:
+    return {"n_listed": listed, "recall": recall.value, "recall_low": recall.low, "recall_high": recall.high}
+
+
+def _problem(
+    folder: Folder, layout: Layout, pairs: Pairs, settings: Settings, k: int, engine: Engine, run: Run
+) -> tuple[ShardedProblem, Focus]:
+    """What attracts and what repels, as `methods.mde` poses it."""
+    forces = settings.forces
+    assert forces.repulsive is not None
+    focus = choose_focus(settings.focus, _Lists(folder, layout, k))  # type: ignore[arg-type]
+    fraction = settings.repulsive_fraction * focus.share
+    # Weights are one on average, and each pair attracts two rows.
+    background = cauchy_repulsion(forces.repulsive, fraction, 2 * pairs.count / layout.n, layout.n)
+    problem = ShardedProblem(
+        folder, layout, pairs, forces.attractive, background, settings.constraint, 2, engine, run.n_jobs
+    )
+    return problem, focus
+
+
+@dataclass(frozen=True)
+class _Lists:
+    """What the choice of a focus asks of a neighbour graph."""
+
+    folder: Folder
+    layout: Layout
+    k: int
+
+    @property
+    def knn_distances(self) -> FloatArray:
+        """Distances to the first neighbours, of rows spread over all."""
+        step = -(-self.layout.n // _DIMENSION_ROWS)
+        return np.array(self.folder.map("distances")[::step, : self.k])
+
+    def components(self) -> tuple[int, IntArray]:
+        """How many connected components the lists have, and that of each row, the largest being 0."""
+        index = np.array(self.folder.map("neighbors")[:, : self.k])
+        n, k = index.shape
+        graph = csr_matrix((np.ones(n * k, np.int8), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+        count, of = connected_components(graph, directed=False)
+        rank = np.empty(count, dtype=np.int64)
+        rank[np.argsort(-np.bincount(of), kind="stable")] = np.arange(count)
+        return count, rank[of]
+
+
+def _start(folder: Folder, layout: Layout, items: Items, run: Run) -> FloatArray:
+    """Where the map begins: as in memory, principal components from a sample, in the order of cells."""
+    rows, n = folder.map("rows"), layout.n
+    # The source's numbers of the sampled rows, wherever these are now.
+    mean, top = principal_axes(np.array(rows[items.of[principal_sample(n, run)]]), 2, run)
+    along = np.empty((n, 2))
+    for b in range(layout.n_blocks):
+        first, last = layout.span(b)
+        along[items.rows[first:last]] = along_axes(folder.read("rows", first, last), mean, top, 2, run)
+    return np.asarray(widened(along, run)[items.rows], dtype=np.float32)
+
+
+def _inverse(order: IntArray) -> IntArray:
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place

@@ -1,0 +1,194 @@
+"""The folder of a run by shards: arrays on disk that tasks write parts of, and what has been done so far.
+
+A task writes the rows that it owns, to the same bytes if it is carried out again. A line in the stage's record says that
+its part is there, so that a run that ended early goes on with the parts that are missing.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.archive import atomic_file
+from ..errors import InvalidParameterError, ModelFileError, UnwritableFileError
+from ..run import Run
+from ..typing import FloatArray
+from .engine import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_IDENTITY = "run.json"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Named arrays of a run, each an .npy file; can be sent to other processes that reach the same disk."""
+
+    path: Path
+
+    @classmethod
+    def opened(cls, path: str | os.PathLike[str], identity: dict[str, Any]) -> Folder:
+        """The folder of the run that `identity` names, made if it is not there; another run's is refused."""
+        folder = cls(Path(os.fspath(path)))
+        folder.path.mkdir(parents=True, exist_ok=True)
+        mine = json.loads(json.dumps(identity))
+        theirs = folder.note(_IDENTITY)
+        if theirs is None:
+            folder.keep_note(_IDENTITY, mine)
+            return folder
+        other = sorted(key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key))
+        if other:
+            raise InvalidParameterError(
+                f"{str(folder.path)!r} holds another run; they differ in {', '.join(other)}. Repeat that run's data and "
+                "settings, choose another folder, or delete this one."
+            )
+        return folder
+
+    # ---------------------------------------------------------------------------------------------- arrays
+
+    def create(self, name: str, shape: tuple[int, ...], dtype: Any) -> None:
+        """An array to be written in parts; its space is taken at once, so that a full disk shows before the work."""
+        header = io.BytesIO()
+        described = np.lib.format.dtype_to_descr(np.dtype(dtype))
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": described, "fortran_order": False, "shape": shape}
+        )
+        size = len(header.getvalue()) + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        path = self._file(name)
+        with _explained(path):
+            if path.exists() and path.stat().st_size == size:
+                with path.open("rb") as file:
+                    if file.read(len(header.getvalue())) == header.getvalue():
+                        return  # begun by an earlier run
+            try:
+                with path.open("wb") as file:
+                    file.write(header.getvalue())
+                    file.flush()
+                    os.posix_fallocate(file.fileno(), 0, size)
+            except OSError:
+                path.unlink(missing_ok=True)
+                raise
+
+    def write(self, name: str, first: int, rows: FloatArray | Any) -> None:
+        """Write consecutive rows of an array that was created."""
+        whole = self.map(name)
+        values = np.ascontiguousarray(rows, dtype=whole.dtype)
+        if values.shape[1:] != whole.shape[1:] or not 0 <= first <= first + len(values) <= len(whole):
+            raise ValueError(
+                f"{name}: rows {first} to {first + len(values)} of shape {values.shape} do not fit."
+            )
+        row = int(np.prod(whole.shape[1:], dtype=np.int64)) * whole.dtype.itemsize
+        with _explained(self._file(name)), self._file(name).open("r+b") as file:
+            file.seek(whole.offset + first * row)
+            file.write(memoryview(values).cast("B"))
+
+    def read(self, name: str, first: int, last: int) -> Any:
+        """Consecutive rows of an array, in memory."""
+        return np.array(self.map(name)[first:last])
+
+    def map(self, name: str) -> Any:
+        """A whole array, mapped into memory."""
+        try:
+            return np.load(self._file(name), mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise ModelFileError(f"{str(self._file(name))!r} cannot be read: {error}.") from error
+
+    def stamp(self, name: str) -> int:
+        """A number that changes when an array is written anew: what is kept of it in memory is then out of date."""
+        return self._file(name).stat().st_mtime_ns
+
+    def save(self, name: str, values: Any) -> None:
+        """Write a whole array, all or nothing."""
+        with atomic_file(self._file(name)) as file:
+            np.save(file, values)
+
+    def remove(self, *names: str) -> None:
+        """Delete arrays that are no longer needed."""
+        for name in names:
+            self._file(name).unlink(missing_ok=True)
+
+    def _file(self, name: str) -> Path:
+        return self.path / f"{name}.npy"
+
+    # ---------------------------------------------------------------------------------------------- stages
+
+    def note(self, name: str) -> Any:
+        """A small JSON value that was kept, or None."""
+        try:
+            return json.loads((self.path / name).read_text())
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise ModelFileError(f"{str(self.path / name)!r} cannot be read: {error}.") from error
+
+    def keep_note(self, name: str, value: Any) -> None:
+        """Keep a small JSON value."""
+        with atomic_file(self.path / name) as file:
+            file.write(json.dumps(value).encode())
+
+    def once(self, stage: str, work: Callable[[], Any]) -> Any:
+        """What `work` gives, a small JSON value; carried out unless an earlier run has done so."""
+        kept = self.note(f"{stage}.json")
+        if kept is None:
+            kept = json.loads(json.dumps({"result": work()}))
+            self.keep_note(f"{stage}.json", kept)
+        return kept["result"]
+
+    def stage(
+        self,
+        stage: str,
+        engine: Engine,
+        function: Callable[..., Any],
+        count: int,
+        run: Run,
+        *shared: Any,
+    ) -> list[Any]:
+        """function(k, folder, *shared) for k from 0 to count − 1, without those that an earlier run has done: small JSON values."""
+        record = self.path / f"{stage}.jsonl"
+        done = _recorded(record)
+        missing = [k for k in range(count) if k not in done]
+        results = engine.map(function, missing, self, *shared)
+        with _explained(record), record.open("a") as file:
+            for k in run.progress(missing, stage, len(missing)):
+                done[k] = next(results)
+                file.write(json.dumps({"item": k, "result": done[k]}) + "\n")
+                file.flush()
+        return [done[k] for k in range(count)]
+
+
+def _recorded(record: Path) -> dict[int, Any]:
+    """The results of finished tasks by their number; a line that was cut off by a crash counts as missing."""
+    done: dict[int, Any] = {}
+    with suppress(FileNotFoundError):
+        whole = record.read_bytes()
+        for line in whole.splitlines():
+            with suppress(ValueError, KeyError, TypeError):
+                entry = json.loads(line)
+                done[int(entry["item"])] = entry["result"]
+        if whole and not whole.endswith(b"\n"):
+            with record.open("ab") as file:
+                file.write(b"\n")
+    return done
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, UnwritableFileError):
+            raise
+        raise UnwritableFileError(
+            error.errno,
+            f"{str(path)!r} could not be written ({error.strerror or error}); make room, and repeat the call with the same folder "
+            "to go on",
+        ) from error

@@ -1,0 +1,194 @@
+"""What a Source reads its rows with: one small class for each kind of file or array.
+
+A reader can be sent to another process, where it opens its files again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import InvalidInputError, missing_extra
+from ..solvers.base import digest
+from ..typing import IntArray
+
+SHARD_BYTES = 2**26  # of values as they are stored
+
+
+class Reader(Protocol):
+    """Rows of a file or array, in shards."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+
+    @property
+    def starts(self) -> IntArray:
+        """The first row of each shard, and at last the number of rows."""
+
+    def read(self, number: int) -> Any:
+        """The values of a shard, as `winkel.data.as_table` takes them."""
+
+    def place(self, number: int) -> str:
+        """What messages call the file of a shard."""
+
+    @property
+    def identity(self) -> str:
+        """What tells these rows from others."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayReader:
+    """Rows of an array in memory, or of anything that slices like one (a memory map, zarr, a data set of HDF5)."""
+
+    values: Any
+    name: str
+    rows_per_shard: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        n, m = self.values.shape
+        return int(n), int(m)
+
+    @property
+    def starts(self) -> IntArray:
+        """The first row of each shard, and at last the number of rows."""
+        n = self.shape[0]
+        return np.append(np.arange(0, n, self.rows_per_shard), n)
+
+    def read(self, number: int) -> Any:
+        """The values of a shard."""
+        begin = number * self.rows_per_shard
+        return np.array(self.values[begin : begin + self.rows_per_shard])
+
+    def place(self, number: int) -> str:
+        """What messages call the file of a shard."""
+        return self.name
+
+    @property
+    def identity(self) -> str:
+        """What tells these rows from others: their values."""
+        return digest(*(self.read(number) for number in range(len(self.starts) - 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class NpyReader:
+    """Rows of an .npy file, which is mapped into memory."""
+
+    path: str
+    rows_per_shard: int
+
+    @property
+    def _array(self) -> ArrayReader:
+        return ArrayReader(mapped(self.path), self.path, self.rows_per_shard)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return self._array.shape
+
+    @property
+    def starts(self) -> IntArray:
+        """The first row of each shard, and at last the number of rows."""
+        return self._array.starts
+
+    def read(self, number: int) -> Any:
+        """The values of a shard."""
+        return self._array.read(number)
+
+    def place(self, number: int) -> str:
+        """What messages call the file of a shard."""
+        return self.path
+
+    @property
+    def identity(self) -> str:
+        """What tells these rows from others."""
+        return _identity_of([self.path])
+
+
+def mapped(path: str) -> Any:
+    """The array of an .npy file, mapped into memory."""
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise InvalidInputError(f"{path!r} cannot be read as a NumPy file: {error}.") from error
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetReader:
+    """Rows of parquet files; their row groups are the shards."""
+
+    files: tuple[str, ...]
+    names: tuple[str, ...]
+    groups: tuple[tuple[int, int], ...]  # the file and the row group of each shard
+    starts: IntArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return int(self.starts[-1]), len(self.names)
+
+    def read(self, number: int) -> Any:
+        """The values of a shard."""
+        file, group = self.groups[number]
+        try:
+            return _opened(self.files[file]).read_row_group(group, columns=list(self.names))
+        except OSError as error:
+            raise InvalidInputError(
+                f"{self.place(number)}: row group {group} cannot be read ({error}). Write the file anew."
+            ) from error
+
+    def place(self, number: int) -> str:
+        """What messages call the file of a shard."""
+        return Path(self.files[self.groups[number][0]]).name
+
+    @property
+    def identity(self) -> str:
+        """What tells these rows from others."""
+        return f"{_identity_of(self.files)} {' '.join(self.names)}"
+
+    @classmethod
+    def of(cls, files: Sequence[Path], columns: Sequence[str] | None) -> ParquetReader:
+        """The reader of all rows of the files, which must have the same columns."""
+        opened = [_opened(str(file)) for file in files]
+        names = list(opened[0].schema_arrow.names if columns is None else columns)
+        for file, each in zip(files, opened, strict=True):
+            missing = [name for name in names if name not in each.schema_arrow.names]
+            if missing:
+                raise InvalidInputError(
+                    f"{file.name} has no column {missing[0]!r}, which {files[0].name} has."
+                    if columns is None
+                    else f"{file.name} has no column {missing[0]!r}."
+                )
+        groups = [(k, g) for k, each in enumerate(opened) for g in range(each.num_row_groups)]
+        counts = [opened[k].metadata.row_group(g).num_rows for k, g in groups]
+        groups = [group for group, count in zip(groups, counts, strict=True) if count]
+        starts = np.concatenate([[0], np.cumsum([count for count in counts if count])]).astype(np.int64)
+        if len(groups) == 0:
+            raise InvalidInputError(f"{files[0].name} has no rows.")
+        return cls(tuple(str(file) for file in files), tuple(names), tuple(groups), starts)
+
+
+@lru_cache(maxsize=256)
+def _opened(path: str) -> Any:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise missing_extra("pyarrow", "parquet", "Reading parquet files") from None
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInputError(f"{Path(path).name} cannot be read as a parquet file: {error}.") from error
+
+
+def _identity_of(files: Sequence[str]) -> str:
+    """Names, sizes and times of files."""
+    told = [(Path(file).resolve(), Path(file).stat()) for file in files]
+    return " ".join(f"{path} {state.st_size} {state.st_mtime_ns}" for path, state in told)
