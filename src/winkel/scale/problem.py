@@ -18,11 +18,11 @@ import numpy as np
 
 from .. import _core
 from ..problem import Constraint
-from ..problem.base import Constrained
+from ..problem.constraints import Constrained
 from ..problem.distortions import Distortion
 from ..problem.field import CHECKED_POINTS, MARGIN, Field, Kernel, cauchy_grid, check_rows, relative_error
 from ..problem.grid import Frame, GridField
-from ..resources import resolve_n_jobs
+from ..run import resolve_n_jobs
 from ..typing import FloatArray, IntArray
 from .cells import Layout
 from .edges import Pairs
