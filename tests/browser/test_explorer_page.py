@@ -140,7 +140,7 @@ def test_neighbours_kept_missing_and_false_are_told_and_drawn(show):
         """(() => {
             app.stage.drawNow(1);
             const [a, b] = [0, 4].map((row) => app.stage.panels[0].pixel(row));
-            const pen = app.stage.overlay.getContext('2d');
+            const pen = app.stage.overlay.canvas.getContext('2d');
             const pixels = pen.getImageData(a[0] + 40, Math.min(a[1], b[1]) - 3, b[0] - a[0] - 80, 10).data;
             let found = 0;
             for (let i = 0; i < pixels.length; i += 4) found += pixels[i] > 190 && pixels[i + 1] > 70 && pixels[i + 1] < 120 && pixels[i + 2] < 40;
@@ -380,17 +380,17 @@ def test_small_screens_keep_the_controls_within_reach(show):
 def test_the_page_says_how_far_to_trust_it_and_shows_seams(show):
     X = np.random.default_rng(0).uniform(size=(200, 2))
     Y = X + 5 * (X[:, :1] > 0.5)
-    page = show(Y, data=X, labels=(X[:, 0] > 0.5).astype(int))
+    page = show(Y, data=X, labels=(X[:, 0] > 0.5).astype(int), names=False)
     table = page.page.locator(".wk-scores").inner_text()
     assert "PCA" in table
     assert "tearing" in table
     assert page.app("app.data.maps[0].seams.length") > 0
     drawn = """(() => {
         app.stage.drawNow();
-        const copy = document.createElement('canvas'), { width, height } = app.stage.overlay;
+        const copy = document.createElement('canvas'), { width, height } = app.stage.overlay.canvas;
         Object.assign(copy, { width, height });
         const pen = copy.getContext('2d', { willReadFrequently: true });
-        pen.drawImage(app.stage.overlay, 0, 0);
+        pen.drawImage(app.stage.overlay.canvas, 0, 0);
         return pen.getImageData(0, 0, width, height).data.filter((value, i) => i % 4 === 3 && value > 0).length;
     })()"""
     page.page.locator(".wk-head h1").hover()  # away from the points

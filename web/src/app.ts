@@ -71,7 +71,11 @@ export class App {
       changed: () => this.stage.repaint(),
       drawn: () => this.stage.redraw(),
       seams: (visible) => {
-        this.stage.seamsVisible = visible;
+        this.stage.overlay.seamsVisible = visible;
+        this.stage.redraw();
+      },
+      names: (visible) => {
+        this.stage.overlay.namesVisible = visible;
         this.stage.redraw();
       },
       invert: () => this.select(() => this.state.invert()),
@@ -86,7 +90,9 @@ export class App {
   }
 
   static async start(root: HTMLElement, source: Source): Promise<App> {
-    return new App(root, await Data.open(source), source);
+    const app = new App(root, await Data.open(source), source);
+    performance.mark("winkel-ready");
+    return app;
   }
 
   /** Give back what the graphics card holds. */
@@ -101,7 +107,7 @@ export class App {
     for (const part of this.data.parts) {
       await new Promise((resolve) => setTimeout(resolve)); // let the page answer in between
       await this.data.add(part, source);
-      if (part === "rows") this.sidebar.update();
+      if (part === "rows" || part === "features") this.sidebar.update();
       if (part === "frames") this.timeline.setSequences(sequences(this.data));
     }
     this.timeline.settle(this.split ? null : this.current);
@@ -110,6 +116,9 @@ export class App {
       this.sidebar.update();
       this.recolor();
     }
+    this.sidebar.updateSelection();
+    const idle = window.requestIdleCallback ?? ((act: () => void) => setTimeout(act, 500));
+    idle(() => this.stage.grids.of(this.current)); // so that the first look at a point need not wait for it
   }
 
   // ------------------------------------------------------------------ the frame of the page

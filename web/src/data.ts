@@ -27,12 +27,20 @@ interface View {
 /** A band between torn places: both ends (x, y), both widths, in units of the map's box, and how strong it is, 0 to 1. */
 export type Seam = [number, number, number, number, number, number, number];
 
+/** A name on a map: what to write where (in units of the map's box), and at which level: 1 at once, 2 when one looks closer. */
+export interface RegionName {
+  text: string;
+  place: number[];
+  rows: number;
+  level: number;
+}
+
 interface MainMeta {
   version: string;
   n: number;
   title: string;
   palette: string[];
-  maps: { name: string; array: string; low: number[]; side: number; view: View; seams: Seam[] }[];
+  maps: { name: string; array: string; low: number[]; side: number; view: View; seams: Seam[]; names: RegionName[] }[];
   labels?: ColumnMeta;
   values: ColumnMeta[];
   reliability: (string | null)[];
@@ -44,6 +52,11 @@ interface RowsMeta {
   ids?: ColumnMeta;
   text?: ColumnMeta;
   fields: ColumnMeta[];
+}
+
+interface FeaturesMeta {
+  looked_at: number;
+  columns: ColumnMeta[];
 }
 
 interface NeighborsMeta {
@@ -150,6 +163,7 @@ export interface MapData {
   view: View;
   reliability: Uint8Array | null;
   seams: Seam[];
+  names: RegionName[];
 }
 
 /** Maps on the way to `map`; a coordinate c of a frame lies at c/65535·scale + shift of the map's box. */
@@ -187,6 +201,8 @@ export class Data {
   ids: TextColumn | null = null;
   text: TextColumn | null = null;
   fields: Column[] = [];
+  features: Column[] = []; // columns of the data
+  featuresLeftOut = 0; // further ones that the page does not hold
   images: Images | null = null;
   frames: FrameSet[] = [];
   private order: Uint32Array;
@@ -217,6 +233,7 @@ export class Data {
         side: map.side,
         view: map.view,
         seams: map.seams,
+        names: map.names,
         reliability: reliability === null ? null : (this.byRow(main.array(reliability)) as Uint8Array),
       };
     });
@@ -230,6 +247,7 @@ export class Data {
   async add(name: string, source: Source): Promise<void> {
     const packed = await source.load(name);
     if (name === "rows") this.addRows(await readPart<RowsMeta>(packed));
+    else if (name === "features") this.addFeatures(await readPart<FeaturesMeta>(packed));
     else if (name === "neighbors") this.addNeighbors(await readPart<NeighborsMeta>(packed));
     else if (name === "frames") this.addFrames(await readPart<FramesMeta>(packed));
     else if (name === "images") {
@@ -264,6 +282,12 @@ export class Data {
     this.ids = ids ? (this.column(part, ids) as TextColumn) : null;
     this.text = text ? (this.column(part, text) as TextColumn) : null;
     this.fields = fields.map((field) => this.column(part, field));
+  }
+
+  private addFeatures(part: Part<FeaturesMeta>): void {
+    const known = new Set([...this.values, ...this.fields].map((column) => column.name));
+    this.features = part.meta.columns.filter(({ name }) => !known.has(name)).map((column) => this.column(part, column));
+    this.featuresLeftOut = part.meta.looked_at - part.meta.columns.length;
   }
 
   private addNeighbors(part: Part<NeighborsMeta>): void {

@@ -87,7 +87,22 @@ export interface PanelDrawing {
   opacity: number;
 }
 
+type Background = readonly [number, number, number];
+
+interface Behind {
+  frame: WebGLFramebuffer;
+  buffers: WebGLRenderbuffer[];
+  width: number;
+  height: number;
+}
+
+/** Faint points first, where there are any, then the others. */
+function passes(panel: PanelDrawing): number[] {
+  return panel.anyFaint ? [1, 0] : [0];
+}
+
 export class Renderer {
+  private behind: Behind | null = null;
   private gl: WebGL2RenderingContext;
   private program!: WebGLProgram;
   private buffers = new Map<ArrayBufferView, WebGLBuffer>();
@@ -105,6 +120,7 @@ export class Renderer {
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
     canvas.addEventListener("webglcontextrestored", () => {
       this.buffers.clear();
+      this.behind = null;
       this.prepare();
       onRestored();
     });
@@ -133,19 +149,80 @@ export class Renderer {
     if (this.canvas.width !== w || this.canvas.height !== h) Object.assign(this.canvas, { width: w, height: h });
   }
 
-  draw(panels: PanelDrawing[], n: number, ratio: number, background: readonly [number, number, number]): void {
+  /** Draw all points, or every `shares`-th row, onto the canvas. */
+  draw(panels: PanelDrawing[], n: number, ratio: number, background: Background, shares = 1): void {
     const gl = this.gl;
     if (gl.isContextLost()) return;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    this.begin(background, true);
+    for (const panel of panels) for (const faint of passes(panel)) this.drawPanel(panel, n, ratio, faint, 0, shares);
+  }
+
+  /** Draw one of `shares` behind the scene; the first one begins a new picture, which `present` shows. */
+  collect(panels: PanelDrawing[], n: number, ratio: number, background: Background, share: number, shares: number): void {
+    const gl = this.gl;
+    if (gl.isContextLost()) return;
+    if (share === 0) this.fitBehind();
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.behind!.frame);
+    this.begin(background, share === 0);
+    for (const panel of panels) {
+      // Faint points lie below all others: with any, each share of the work is one of the faint or one of the others.
+      const both = passes(panel).length > 1;
+      if (!both) this.drawPanel(panel, n, ratio, 0, share, shares);
+      else for (const at of [2 * share, 2 * share + 1]) this.drawPanel(panel, n, ratio, at < shares ? 1 : 0, at % shares, shares);
+    }
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  /** Show what was collected. */
+  present(): void {
+    const gl = this.gl;
+    if (gl.isContextLost() || !this.behind) return;
+    const { width, height } = this.canvas;
     gl.disable(gl.SCISSOR_TEST);
-    gl.clearColor(0, 0, 0, 0);
-    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    gl.bindFramebuffer(gl.READ_FRAMEBUFFER, this.behind.frame);
+    gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
+    gl.blitFramebuffer(0, 0, width, height, 0, 0, width, height, gl.COLOR_BUFFER_BIT, gl.NEAREST);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  /** A picture behind the scene that is as large as the canvas. */
+  private fitBehind(): void {
+    const gl = this.gl;
+    const { width, height } = this.canvas;
+    if (this.behind?.width === width && this.behind.height === height) return;
+    if (this.behind) {
+      for (const buffer of this.behind.buffers) gl.deleteRenderbuffer(buffer);
+      gl.deleteFramebuffer(this.behind.frame);
+    }
+    const frame = gl.createFramebuffer()!;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
+    const buffers = ([[gl.RGBA8, gl.COLOR_ATTACHMENT0], [gl.DEPTH_COMPONENT16, gl.DEPTH_ATTACHMENT]] as const).map(([format, where]) => {
+      const buffer = gl.createRenderbuffer()!;
+      gl.bindRenderbuffer(gl.RENDERBUFFER, buffer);
+      gl.renderbufferStorage(gl.RENDERBUFFER, format, width, height);
+      gl.framebufferRenderbuffer(gl.FRAMEBUFFER, where, gl.RENDERBUFFER, buffer);
+      return buffer;
+    });
+    this.behind = { frame, buffers, width, height };
+  }
+
+  private begin(background: Background, clear: boolean): void {
+    const gl = this.gl;
+    if (clear) {
+      gl.disable(gl.SCISSOR_TEST);
+      gl.clearColor(0, 0, 0, 0);
+      gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    }
     gl.enable(gl.SCISSOR_TEST);
     gl.useProgram(this.program);
     gl.uniform3f(this.uniform("u_background"), background[0] / 255, background[1] / 255, background[2] / 255);
-    for (const panel of panels) this.drawPanel(panel, n, ratio);
   }
 
-  private drawPanel(panel: PanelDrawing, n: number, ratio: number): void {
+  /** Every `shares`-th row of a panel, from row `share` on: the faint ones, or the others. */
+  private drawPanel(panel: PanelDrawing, n: number, ratio: number, faint: number, share: number, shares: number): void {
+    const count = Math.ceil((n - share) / shares);
+    if (count <= 0) return;
     const gl = this.gl;
     const px = (v: number) => Math.round(v * ratio);
     const bottom = this.canvas.height - px(panel.y + panel.height);
@@ -154,9 +231,9 @@ export class Renderer {
     const solid = panel.distance > 0;
     if (solid) gl.enable(gl.DEPTH_TEST);
     else gl.disable(gl.DEPTH_TEST);
-    this.place("a_from", panel.from);
-    this.place("a_to", panel.to);
-    this.attribute("a_color", panel.colors, 4, gl.UNSIGNED_BYTE, 4);
+    this.place("a_from", panel.from, share, shares);
+    this.place("a_to", panel.to, share, shares);
+    this.attribute("a_color", panel.colors, 4, gl.UNSIGNED_BYTE, 4, share, shares);
     gl.uniformMatrix4fv(this.uniform("u_matrix"), false, panel.matrix);
     gl.uniform3fv(this.uniform("u_fromShift"), panel.from.shift);
     gl.uniform3fv(this.uniform("u_toShift"), panel.to.shift);
@@ -167,18 +244,16 @@ export class Renderer {
     gl.uniform1f(this.uniform("u_opacity"), panel.opacity);
     gl.uniform1f(this.uniform("u_distance"), panel.distance);
     gl.uniform1i(this.uniform("u_solid"), solid ? 1 : 0);
-    for (const faint of panel.anyFaint ? [1, 0] : [0]) {
-      gl.uniform1i(this.uniform("u_faint"), faint);
-      gl.drawArrays(gl.POINTS, 0, n);
-    }
+    gl.uniform1i(this.uniform("u_faint"), faint);
+    gl.drawArrays(gl.POINTS, 0, count);
   }
 
-  private place(name: string, placement: Placement): void {
+  private place(name: string, placement: Placement, share: number, shares: number): void {
     const { stride, points } = placement;
-    this.attribute(name, points, stride === 2 ? 2 : 3, this.gl.UNSIGNED_SHORT, stride * 2);
+    this.attribute(name, points, stride === 2 ? 2 : 3, this.gl.UNSIGNED_SHORT, stride * 2, share, shares);
   }
 
-  private attribute(name: string, array: ArrayBufferView, size: number, type: number, stride: number): void {
+  private attribute(name: string, array: ArrayBufferView, size: number, type: number, stride: number, share: number, shares: number): void {
     const gl = this.gl;
     let buffer = this.buffers.get(array);
     const isNew = !buffer;
@@ -190,7 +265,7 @@ export class Renderer {
     if (isNew || this.stale.delete(array)) gl.bufferData(gl.ARRAY_BUFFER, array, gl.DYNAMIC_DRAW);
     const at = gl.getAttribLocation(this.program, name);
     gl.enableVertexAttribArray(at);
-    gl.vertexAttribPointer(at, size, type, true, stride, 0);
+    gl.vertexAttribPointer(at, size, type, true, stride * shares, stride * share);
   }
 
   private uniform(name: string): WebGLUniformLocation | null {

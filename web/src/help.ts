@@ -17,6 +17,7 @@ const KEYS: [string, string][] = [
   ["space", "play or pause the animation"],
   ["M", "neighbour lines and marks on or off"],
   ["J", "seams on or off: bands between places that are neighbours in the data and that the map has torn apart"],
+  ["A", "names on the map on or off; more of them are written the closer you look"],
   ["I", "invert the selection"],
   ["T", "light or dark"],
   ["Esc", "close the card, clear search and selection"],

@@ -31,10 +31,11 @@ export function keyHandler(app: App): (event: KeyboardEvent) => void {
     i: () => app.select(() => app.state.invert()),
     t: () => app.setDark(!app.state.dark),
     m: () => {
-      stage.linesVisible = !stage.linesVisible;
+      stage.overlay.linesVisible = !stage.overlay.linesVisible;
       stage.redraw();
     },
     j: () => app.sidebar.toggleSeams(),
+    a: () => app.sidebar.toggleNames(),
     Escape: () => app.escape(),
   };
   for (let map = 0; map < 9; map++) keys[String(map + 1)] = () => app.showMap(map);

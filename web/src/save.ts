@@ -62,7 +62,7 @@ export function toCanvas(stage: Stage): HTMLCanvasElement {
   pen.fillStyle = css(stage.background());
   pen.fillRect(0, 0, canvas.width, canvas.height);
   pen.drawImage(stage.canvas, 0, 0);
-  pen.drawImage(stage.overlay, 0, 0);
+  pen.drawImage(stage.overlay.canvas, 0, 0);
   stage.redraw();
   return canvas;
 }
@@ -109,6 +109,7 @@ function circles(stage: Stage, state: State, panel: Stage["panels"][number]): st
     `<clipPath id="${clip}"><rect width="${width}" height="${height}"/></clipPath>`,
     `<g transform="translate(${x} ${y})" clip-path="url(#${clip})">`,
     ...list.map((item) => item.text),
+    ...stage.overlay.placedNames(panel).map(({ text, x: at, y: down }) => `<text x="${at.toFixed(1)}" y="${(down + 4).toFixed(1)}" font-size="13" font-weight="600" text-anchor="middle" fill="${state.dark ? "#f3f5f7" : "#1d2126"}" stroke="${css(stage.background())}" stroke-width="3" stroke-opacity=".8" paint-order="stroke">${escaped(text)}</text>`),
     name,
     "</g>",
   ];

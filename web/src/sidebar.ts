@@ -2,7 +2,9 @@
 
 import { el, replace } from "./dom";
 import { short } from "./card";
+import type { Column } from "./data";
 import type { Legend } from "./legend";
+import { Reasons } from "./reasons";
 import type { State } from "./state";
 
 export interface SidebarEvents {
@@ -10,6 +12,7 @@ export interface SidebarEvents {
   changed(): void;
   drawn(): void;
   seams(visible: boolean): void;
+  names(visible: boolean): void;
   invert(): void;
   clear(): void;
   save(what: "csv" | "json" | "png" | "svg"): void;
@@ -24,19 +27,23 @@ export class Sidebar {
   private selection = el("section", { class: "wk-selection" });
   private trust = el("section", {});
   private seams = el("input", { id: newId(), type: "checkbox", checked: true, on: { change: () => this.events.seams(this.seams.checked) } });
+  private names = el("input", { id: newId(), type: "checkbox", checked: true, on: { change: () => this.events.names(this.names.checked) } });
+  private reasons: Reasons;
 
   constructor(
     private state: State,
     legend: Legend,
     private events: SidebarEvents,
   ) {
+    this.reasons = new Reasons(state, (column) => this.colorBy(column));
     const colorBy = el("section", {}, el("label", { for: this.colors.id }, "Colour by"), this.colors, legend.element);
+    if (state.data.maps.some((map) => map.names.length > 0)) colorBy.append(this.check(this.names, "Names on the map", "Names of regions; more of them are written the closer you look."));
     this.element.append(colorBy, this.trust, this.points(), this.selection, this.scores(), this.picture());
     const torn = state.data.maps.some((map) => map.seams.length > 0);
     this.trust.hidden = !state.hasReliability && !torn;
     if (torn) {
       const meaning = "Bands join places that are neighbours in the data and that the map has torn apart.";
-      this.trust.append(el("div", { class: "wk-check", title: meaning }, this.seams, el("label", { for: this.seams.id }, "Seams of torn places")));
+      this.trust.append(this.check(this.seams, "Seams of torn places", meaning));
     }
     if (state.hasReliability) this.trust.append(
       this.slider("Fade below a reliability of", 0, 100, 0, (v) => `${v} %`, (v) => {
@@ -46,6 +53,15 @@ export class Sidebar {
     );
     this.update();
     this.updateSelection();
+  }
+
+  private check(input: HTMLInputElement, name: string, meaning: string): HTMLElement {
+    return el("div", { class: "wk-check", title: meaning }, input, el("label", { for: input.id }, name));
+  }
+
+  toggleNames(): void {
+    this.names.checked = !this.names.checked;
+    this.events.names(this.names.checked);
   }
 
   toggleSeams(): void {
@@ -74,7 +90,9 @@ export class Sidebar {
       ),
       !none && this.summary(),
       !none && el("div", { class: "wk-row" }, button("CSV", () => this.events.save("csv")), button("JSON", () => this.events.save("json")), button("Invert", () => this.events.invert()), button("Clear", () => this.events.clear())),
+      !none && this.reasons.element,
     );
+    this.reasons.update();
   }
 
   /** Share of the largest classes in the selection. */
@@ -91,6 +109,13 @@ export class Sidebar {
       return el("div", { class: "wk-share" }, el("bdi", {}, short(coloring.column.names[code], 24)), el("span", { class: "wk-track" }, bar), el("span", { class: "wk-count" }, counts[code].toLocaleString("en")));
     });
     return el("div", { class: "wk-shares" }, ...rows);
+  }
+
+  private colorBy(column: Column): void {
+    const index = this.state.colorings().findIndex((coloring) => "column" in coloring && coloring.column === column);
+    if (index < 0) return;
+    this.colors.selectedIndex = index;
+    this.pick();
   }
 
   private pick(): void {

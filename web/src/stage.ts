@@ -1,19 +1,17 @@
 // The part of the page that holds the maps: canvases, pointer, panels and what is drawn over them.
 
-import { project } from "./camera";
 import type { Rgb } from "./color";
-import { compareNeighbors } from "./compare";
 import type { Data } from "./data";
 import { el } from "./dom";
 import { Renderer } from "./gl";
+import { Overlay } from "./overlay";
+import { Pace } from "./pace";
 import { Grids, Panel } from "./panel";
 import type { State } from "./state";
 
 const GAP = 10;
 const HEAD = 26; // room for a map's name when there are several
 const REACH = 10; // pixels from the pointer within which a point is met
-
-export const MARKS = { kept: "#0072B2", missing: "#D55E00", wrong: "#CC79A7" } as const;
 
 export interface StageEvents {
   hover(row: number, x: number, y: number): void;
@@ -22,7 +20,7 @@ export interface StageEvents {
   moved(panel: Panel): void;
 }
 
-type Drag = {
+export type Drag = {
   panel: Panel;
   kind: "move" | "lasso" | "box";
   how: "replace" | "add" | "remove";
@@ -31,15 +29,18 @@ type Drag = {
   far: boolean;
 };
 
+/** A moment for those who measure pages; the first of its name counts. */
+function mark(name: string): void {
+  if (performance.getEntriesByName(name).length === 0) performance.mark(name);
+}
+
 export class Stage {
   readonly element: HTMLElement;
   readonly canvas = el("canvas", { class: "wk-points" });
-  readonly overlay = el("canvas", { class: "wk-overlay" });
+  readonly overlay: Overlay;
   readonly grids: Grids;
   panels: Panel[] = [];
   linked = false;
-  linesVisible = true;
-  seamsVisible = true;
   private names = el("div", { class: "wk-names" });
   private renderer: Renderer;
   private pointers = new Map<number, [number, number]>();
@@ -47,6 +48,10 @@ export class Stage {
   private pinch = 0; // distance of two fingers,
   private between: [number, number] = [0, 0]; // and the place between them
   private asked = false;
+  private stale = false;
+  private share = 0; // the share of the points that is drawn next, of so many; 0: none is left
+  private shares = 1;
+  private pace = new Pace();
   private all: Panel[];
 
   constructor(
@@ -55,6 +60,7 @@ export class Stage {
     private events: StageEvents,
   ) {
     this.grids = new Grids(data);
+    this.overlay = new Overlay(data, state, this.grids);
     this.element = el(
       "div",
       {
@@ -64,7 +70,7 @@ export class Stage {
         "aria-label": `Map of ${data.n} points. Arrow keys move, plus and minus zoom, question mark for help.`,
       },
       this.canvas,
-      this.overlay,
+      this.overlay.canvas,
       this.names,
     );
     this.renderer = new Renderer(this.canvas, () => this.redraw());
@@ -133,159 +139,69 @@ export class Stage {
     this.redraw();
   }
 
+  /** Draw anew at the next picture. */
   redraw(): void {
+    this.stale = true;
+    this.ask();
+  }
+
+  private ask(): void {
     if (this.asked) return;
     this.asked = true;
-    requestAnimationFrame(() => {
+    requestAnimationFrame((now) => {
       this.asked = false;
-      this.drawNow();
+      this.next(now);
     });
   }
 
-  drawNow(ratio = Math.min(2, window.devicePixelRatio || 1)): void {
+  /** Whether all points are on the screen; of very many, a part is shown while the map moves. */
+  get whole(): boolean {
+    return !this.stale && !this.asked && this.share === 0;
+  }
+
+  /** One picture: a share of the points at once, or one more share of those that are drawn behind the scene. */
+  private next(now: number): void {
+    const { data } = this.state;
+    if (this.stale) {
+      const shares = this.pace.shares(data.n * this.panels.length, now);
+      this.drawNow(undefined, shares);
+      this.share = shares > 1 ? 1 : 0;
+      this.shares = shares;
+    } else if (this.share > 0) {
+      this.pace.rest(now);
+      this.renderer.collect(this.drawings(1), data.n, this.ratio, this.background(), this.share - 1, this.shares);
+      this.share = this.share < this.shares ? this.share + 1 : 0;
+      if (this.share === 0) this.renderer.present();
+    }
+    if (this.share > 0) this.ask();
+    mark("winkel-first");
+    if (this.whole) mark("winkel-whole");
+  }
+
+  private drawings(shares: number) {
+    const { sizeFactor, opacity } = this.state;
+    // A part of the points stands for all of them: a little larger, and less transparent.
+    const [size, solid] = [sizeFactor * Math.min(1.6, shares ** 0.2), 1 - (1 - opacity) ** Math.min(4, shares)];
+    return this.panels.map((p) => p.drawing(size, solid));
+  }
+
+  private get ratio(): number {
+    return Math.min(2, window.devicePixelRatio || 1);
+  }
+
+  /** Draw at once: all points, or every `shares`-th. */
+  drawNow(ratio = this.ratio, shares = 1): void {
     const { clientWidth: width, clientHeight: height } = this.element;
+    this.stale = false;
+    this.share = 0;
     if (width === 0 || height === 0) return;
     this.renderer.resize(width, height, ratio);
-    const { sizeFactor, opacity, data } = this.state;
-    this.renderer.draw(this.panels.map((p) => p.drawing(sizeFactor, opacity)), data.n, ratio, this.background());
-    this.drawOverlay(width, height, ratio);
+    this.renderer.draw(this.drawings(shares), this.state.data.n, ratio, this.background(), shares);
+    this.overlay.draw(this.panels, this.drag, width, height, ratio);
   }
 
   background(): Rgb {
     return this.state.dark ? [22, 24, 28] : [255, 255, 255];
-  }
-
-  // ------------------------------------------------------------------ what lies over the points
-
-  private drawOverlay(width: number, height: number, ratio: number): void {
-    const row = this.state.focus;
-    const region = this.drag && this.drag.kind !== "move" ? this.drag : null;
-    // Hidden when empty: Chromium without a graphics card goes on showing a canvas that was only cleared.
-    const drawn = this.panels.filter((panel) => row >= 0 || panel.camera.dimensions === 3 || this.hasSeams(panel));
-    this.overlay.style.visibility = region || drawn.length ? "visible" : "hidden";
-    Object.assign(this.overlay, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
-    const pen = this.overlay.getContext("2d")!;
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    for (const panel of drawn) {
-      pen.save();
-      const { x, y, width: pw, height: ph } = panel.rect;
-      pen.beginPath();
-      pen.rect(x, y, pw, ph);
-      pen.clip();
-      pen.translate(x, y);
-      if (panel.camera.dimensions === 3) this.drawCube(pen, panel);
-      if (this.hasSeams(panel)) this.drawSeams(pen, panel);
-      if (row >= 0) this.drawFocus(pen, panel, row);
-      pen.restore();
-    }
-    if (region) this.drawRegion(pen, region);
-  }
-
-  /** The edges of the cube around a 3-D map, which show how it is turned. */
-  private drawCube(pen: CanvasRenderingContext2D, panel: Panel): void {
-    const { width, height } = panel.rect;
-    const m = panel.matrix();
-    const corner = (c: number) => project(m, [c & 1, (c >> 1) & 1, c >> 2], width, height);
-    pen.strokeStyle = this.state.dark ? "rgb(255 255 255 / .16)" : "rgb(20 30 50 / .13)";
-    pen.lineWidth = 1;
-    for (let c = 0; c < 8; c++) {
-      const from = corner(c);
-      for (const bit of [1, 2, 4]) if (!(c & bit) && from) this.line(pen, from, corner(c | bit));
-    }
-  }
-
-  private hasSeams(panel: Panel): boolean {
-    return this.seamsVisible && panel.atRest && this.data.maps[panel.map].seams.length > 0;
-  }
-
-  /** Faint bands between places that are neighbours in the data and that the map has torn apart. */
-  private drawSeams(pen: CanvasRenderingContext2D, panel: Panel): void {
-    const { width, height } = panel.rect;
-    const m = panel.matrix();
-    const { scale, shift } = panel.from;
-    const pixels = panel.camera.scale(width, height) * scale; // of a unit of the map's box
-    const color = this.state.dark ? "190 200 215" : "91 101 112";
-    for (const [x0, y0, x1, y1, w0, w1, strength] of this.data.maps[panel.map].seams) {
-      const a = project(m, [x0 * scale + shift[0], y0 * scale + shift[1], 0.5], width, height);
-      const b = project(m, [x1 * scale + shift[0], y1 * scale + shift[1], 0.5], width, height);
-      if (!a || !b) continue;
-      const [dx, dy] = [b[0] - a[0], b[1] - a[1]];
-      const unit = (0.5 * pixels) / (Math.hypot(dx, dy) || 1);
-      const [ax, ay, bx, by] = [-dy * unit * w0, dx * unit * w0, -dy * unit * w1, dx * unit * w1];
-      pen.beginPath();
-      pen.moveTo(a[0] - ax, a[1] - ay);
-      pen.lineTo(a[0] + ax, a[1] + ay);
-      pen.lineTo(b[0] + bx, b[1] + by);
-      pen.lineTo(b[0] - bx, b[1] - by);
-      pen.closePath();
-      pen.fillStyle = `rgb(${color} / ${(0.06 + 0.2 * strength).toFixed(3)})`;
-      pen.fill();
-    }
-  }
-
-  private drawFocus(pen: CanvasRenderingContext2D, panel: Panel, row: number): void {
-    const at = panel.pixel(row);
-    if (!at) return;
-    const r = Math.max(4, panel.pointSize(this.state.sizeFactor) / 2 + 2.5);
-    const compared = this.linesVisible ? compareNeighbors(this.data, this.grids, panel.map, row) : null;
-    if (compared) {
-      pen.lineWidth = 1.5;
-      pen.strokeStyle = MARKS.missing;
-      pen.setLineDash([5, 3]);
-      for (const other of compared.missing) this.line(pen, at, panel.pixel(other));
-      pen.setLineDash([]);
-      for (const other of compared.missing) this.ring(pen, panel.pixel(other), r, MARKS.missing);
-      pen.strokeStyle = MARKS.kept;
-      for (const other of compared.kept) this.ring(pen, panel.pixel(other), r, MARKS.kept);
-      for (const other of compared.wrong) this.cross(pen, panel.pixel(other), r);
-    }
-    this.ring(pen, at, r + 2, this.state.dark ? "#fff" : "#111", 2.5);
-  }
-
-  private line(pen: CanvasRenderingContext2D, a: number[], b: number[] | null): void {
-    if (!b) return;
-    pen.beginPath();
-    pen.moveTo(a[0], a[1]);
-    pen.lineTo(b[0], b[1]);
-    pen.stroke();
-  }
-
-  private ring(pen: CanvasRenderingContext2D, at: number[] | null, radius: number, color: string, width = 1.7): void {
-    if (!at) return;
-    pen.beginPath();
-    pen.arc(at[0], at[1], radius, 0, 2 * Math.PI);
-    pen.strokeStyle = this.state.dark ? "#16181c" : "#fff";
-    pen.lineWidth = width + 1.5;
-    pen.stroke();
-    pen.strokeStyle = color;
-    pen.lineWidth = width;
-    pen.stroke();
-  }
-
-  private cross(pen: CanvasRenderingContext2D, at: number[] | null, r: number): void {
-    if (!at) return;
-    const [x, y] = at;
-    for (const [color, width] of [[this.state.dark ? "#16181c" : "#fff", 4], [MARKS.wrong, 2]] as const) {
-      pen.strokeStyle = color;
-      pen.lineWidth = width;
-      this.line(pen, [x - r, y - r], [x + r, y + r]);
-      this.line(pen, [x - r, y + r], [x + r, y - r]);
-    }
-  }
-
-  private drawRegion(pen: CanvasRenderingContext2D, { panel, line }: Drag): void {
-    pen.save();
-    pen.translate(panel.rect.x, panel.rect.y);
-    pen.beginPath();
-    line.forEach(([x, y], i) => (i ? pen.lineTo(x, y) : pen.moveTo(x, y)));
-    pen.closePath();
-    pen.fillStyle = this.state.dark ? "rgb(120 170 255 / .14)" : "rgb(0 90 180 / .10)";
-    pen.fill();
-    pen.strokeStyle = this.state.dark ? "#8ab4ff" : "#0059b3";
-    pen.lineWidth = 1.3;
-    pen.setLineDash([4, 3]);
-    pen.stroke();
-    pen.restore();
   }
 
   // ------------------------------------------------------------------ pointer

@@ -46,7 +46,7 @@ export class State {
 
   /** All there is to colour by, the most telling first. */
   colorings(): Coloring[] {
-    const { labels, values, maps, fields } = this.data;
+    const { labels, values, maps, fields, features } = this.data;
     const list: Coloring[] = [];
     const take = (column: Column) => {
       if (column.kind === "category") list.push({ kind: "category", name: column.name, column });
@@ -55,7 +55,7 @@ export class State {
     if (labels) take(labels);
     for (const column of values) take(column);
     if (maps.some((map) => map.reliability)) list.push({ kind: "reliability", name: "reliability" });
-    for (const column of fields) take(column);
+    for (const column of [...fields, ...features]) take(column);
     return [...list, NOTHING];
   }
 

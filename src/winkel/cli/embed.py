@@ -63,6 +63,8 @@ def _recipe(options: Namespace) -> Recipe:
 def _check(options: Namespace, recipe: Recipe, console: Console) -> None:
     """Raise, before the work, when an output could not be written."""
     check_output(options.output, MAP_SUFFIXES)
+    if options.features and options.html is None:
+        raise UsageError("--features puts columns into the page; add --html.")
     if options.output == STANDARD and console.json:
         raise UsageError("--json and -o - both write to standard output; give -o a file.")
     if options.output == STANDARD and options.resume:
@@ -163,9 +165,11 @@ def _write(options: Namespace, recipe: Recipe, fitted: Fitted, table: Table) -> 
     if options.html is not None:
         from .pages import write_page
 
+        title = "standard input" if options.input == STANDARD else Path(options.input).stem
         write_page(
-            options.html, {recipe.method.name: found}, table, metric=recipe.metric, n_jobs=options.n_jobs
-        )
+            options.html, {recipe.method.name: found}, table, metric=recipe.metric, n_jobs=options.n_jobs,
+            title=f"{title} · {recipe.method.name}", features=options.features,
+        )  # fmt: skip
         files["page"] = options.html
     return files
 

@@ -24,15 +24,18 @@ def write_page(
     metric: str = "euclidean",
     n_jobs: int | None = None,
     scores: Mapping[str, Any] | None = None,
+    title: str | None = None,
+    features: bool = False,
 ) -> None:
     """Write the page with maps of the same rows and what is known of the rows.
 
-    With `table`, the data of the maps, it also shows how far each place can be trusted, and scores unless there are any.
+    With `table`, the data of the maps, it also shows how far each place can be trusted, scores unless there are any, and names of
+    regions; with `features` it holds the columns as well.
     """
     first = next(iter(maps.values()))
     values = {
-        name if len(maps) == 1 else f"{name} ({title})": column
-        for title, found in maps.items()
+        name if len(maps) == 1 else f"{name} ({key})": column
+        for key, found in maps.items()
         for name, column in found.columns.items()
     }
     places: dict[str, Any] = {}
@@ -40,16 +43,16 @@ def write_page(
     if table is not None and not large and table.shape[0] >= _FEWEST_ROWS:
         k = min(_NEIGHBORS, (table.shape[0] - 1) // 3)
         places = {
-            title: indicatrix(table, found.Y, n_neighbors=k, metric=metric, n_jobs=n_jobs)
-            for title, found in maps.items()
+            key: indicatrix(table, found.Y, n_neighbors=k, metric=metric, n_jobs=n_jobs)
+            for key, found in maps.items()
         }
         if scores is None:
             labels = first.labels
             scores = {
-                title: measure(
+                key: measure(
                     table, found.Y, labels=labels, n_neighbors=k, metric=metric, random_state=0, n_jobs=n_jobs
                 )
-                for title, found in maps.items()
+                for key, found in maps.items()
             }
     write_html(
         path,
@@ -60,7 +63,9 @@ def write_page(
         fields=dict(first.kept) or None,
         indicatrix=places or None,
         scores=scores,
-        title=", ".join(maps),
-        data=table if large else None,
+        title=title or ", ".join(maps),
+        data=table,
         metric=metric,
+        trust=None if large else False,
+        features=features,
     )

@@ -111,6 +111,11 @@ def _embed(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--html", metavar="F", help="also write an explorer page, one file that works offline"
     )
+    command.add_argument(
+        "--features",
+        action="store_true",
+        help="put the columns of the data into the page, to say what sets a selection apart",
+    )
     command.add_argument("--png", metavar="F", help="also write a picture")
     command.add_argument("--model", metavar="F", help="also write the model, for winkel.load")
     _resources(command)

@@ -37,7 +37,7 @@ from ..run import CHECKPOINT_SECONDS, Run
 from ..solvers.base import History, Status, digest
 from ..typing import FloatArray, Metric, RandomState
 from . import magnitudes, registry
-from .decoding import Decoder
+from .decoding import Decoder, new_row_factor
 from .portable import from_portable, to_portable
 from .schema import Part, check_number, check_parts
 
@@ -431,8 +431,9 @@ class ItemsEmbedder(Embedder):
         """The data that places on the map stand for: means of the ten nearest fitted rows, by the inverse square of distance.
 
         A fitted row's place gives that row back, exactly. With `return_error` a pair: the data, and for each place the error
-        to be expected, as the length of the difference: what leaving out each of those fitted rows costs, in the same mean (new
-        rows, whose places say less, came back with an error about a sixth larger on digits). Sparse rows are given back sparse.
+        to be expected for a new row there, as the length of the difference: what leaving out each of those fitted rows costs, in
+        the same mean, times what that is too small by for fitted rows that are placed again as new ones. Sparse rows are
+        given back sparse.
         """
         rows, places = self._rows_and_places()
         self._check_rows(rows)
@@ -442,7 +443,7 @@ class ItemsEmbedder(Embedder):
         if len(places) < 2:
             raise InvalidInputError("a map of one place has nothing to go back to.")
         found, error = Decoder.of(rows, places).decode(wanted)
-        return (found, error) if return_error else found
+        return (found, error * new_row_factor(self, rows, places)) if return_error else found
 
     def _rows_and_places(self) -> tuple[Any, FloatArray]:
         """Fitted rows, None if there are none, and their places."""

@@ -1,8 +1,15 @@
-"""From places on a map back to data: local weights of fitted rows, and how large the error is to be expected."""
+"""From places on a map back to data: local weights of fitted rows, and how large the error is to be expected.
+
+The error at a place is that of the fitted rows around it, each decoded from the others. That is less than new rows have, whose
+places were not found together with those of their neighbours; so some fitted rows are placed again as new ones, among the rest, and all
+errors are multiplied by what theirs is too small by.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +17,13 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
 from ..data.arrays import Matrix
+from ..run import Stream
 from ..typing import FloatArray, IntArray
 
 NEIGHBORS = 10  # fitted rows whose weighted mean a place is
+_PLACED_AGAIN = 200  # fitted rows at most, and a tenth of all,
+_FEWEST = 200  # of at least so many
+_KNOWN = {"_rows", "_item_of", "_repulsion"}  # what an estimator may keep for `transform` beside its map
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +42,7 @@ class Decoder:
         tree = cKDTree(wide)
         index, weights = _weights(tree, wide, min(NEIGHBORS, len(wide) - 1), own=np.arange(len(wide)))
         apart = _mean_of(rows, index, weights) - rows.astype(np.float64)
-        if sp.issparse(apart):
-            square = np.asarray(apart.multiply(apart).sum(axis=1)).ravel()
-        else:
-            square = np.einsum("ij,ij->i", apart, apart)
-        return cls(rows, wide, tree, np.sqrt(square))
+        return cls(rows, wide, tree, _lengths(apart))
 
     def decode(self, Y: FloatArray) -> tuple[Matrix, FloatArray]:
         """The data at places Y, and the error to be expected: the weighted errors of the rows it is made of."""
@@ -45,6 +52,34 @@ class Decoder:
         found = _mean_of(self.rows, index, weights).astype(self.rows.dtype)
         error = np.sum(weights * self.errors[index], axis=1)
         return found, np.where((weights == 1).any(axis=1), 0.0, error)
+
+
+def new_row_factor(model: Any, rows: Matrix, places: FloatArray) -> float:
+    """How many times as large the errors of new rows are as those that a `Decoder` of the fitted ones states.
+
+    `model` is the fitted estimator. Where its `transform` needs more than rows and places, or there are few rows, it is 1.
+    """
+    n = len(places)
+    if n < _FEWEST or not set(model._fitted) <= _KNOWN:
+        return 1.0
+    again = np.sort(Stream.named(0, "rows placed again").permutation(n)[: min(_PLACED_AGAIN, n // 10)])
+    rest = np.setdiff1d(np.arange(n), again)
+    twin = copy.copy(model)
+    twin._rows, twin._item_of = rows[rest], None
+    twin.result_ = replace(model.result_, Y=places[rest])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, stated = Decoder.of(rows[rest], places[rest]).decode(twin.transform(rows[again]))
+    true: FloatArray = _lengths(found - rows[again])
+    new = stated > 0  # equal rows, which some maps hold apart, come back exactly
+    return float(true[new].sum() / stated[new].sum()) if new.any() else 1.0
+
+
+def _lengths(apart: Any) -> FloatArray:
+    """The root of the sum of squares of each row."""
+    if sp.issparse(apart):
+        return np.sqrt(np.asarray(apart.multiply(apart).sum(axis=1), dtype=np.float64).ravel())
+    return np.sqrt(np.einsum("ij,ij->i", apart, apart, dtype=np.float64))
 
 
 def _weights(tree: Any, Y: FloatArray, k: int, own: IntArray | None) -> tuple[IntArray, FloatArray]:

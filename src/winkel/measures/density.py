@@ -44,7 +44,7 @@ def density_clusters(Y: FloatArray, n_neighbors: int, min_clarity: float, run: R
     density, neighbors = _density(Y, n_neighbors, run)
     order = np.argsort(-density, kind="stable")
     links = _links(neighbors, density, order)
-    hills = _Hills(len(Y), density.tolist(), n_neighbors)
+    hills = Hills(len(Y), density.tolist(), n_neighbors)
     for i in order.tolist():
         hills.reach(i, links[i])
     for low, high, gap in _bridges(Y, hills, run):
@@ -116,7 +116,7 @@ def _root(parent: list[int], i: int) -> int:
     return i
 
 
-class _Hills:
+class Hills:
     """Hills that grow as the water falls: which point belongs to which top, and how clear each top was when it was met."""
 
     def __init__(self, n: int, height: list[float], min_size: int) -> None:
@@ -164,7 +164,7 @@ class _Hills:
         return np.array([_root(parent, i) for i in range(len(parent))])
 
 
-def _bridges(Y: FloatArray, hills: _Hills, run: Run) -> list[tuple[int, int, float]]:
+def _bridges(Y: FloatArray, hills: Hills, run: Run) -> list[tuple[int, int, float]]:
     """The shortest gaps that join all islands, shortest first (Borůvka's tree)."""
     island = np.array([_root(hills.parent, i) for i in range(len(Y))])
     found: set[tuple[float, int, int]] = set()

@@ -129,6 +129,24 @@ def explain(X: Any, rows: ArrayLike, *, names: Sequence[str] | None = None) -> E
     )  # fmt: skip
 
 
+def group_effects(X: Any, groups: NDArray[np.intp], n_groups: int) -> NDArray[np.float64]:
+    """The effect of every column in every group of rows, as `explain` gives it for one; shape (n_groups, columns)."""
+    n = X.shape[0]
+    member = sp.csr_matrix((np.ones(n), (groups, np.arange(n))), shape=(n_groups, n))
+    count = np.bincount(groups, minlength=n_groups).astype(np.float64)[:, None]
+    if sp.issparse(X):
+        total = np.asarray((member @ X).todense(), dtype=np.float64)
+        square = np.asarray(X.multiply(X).sum(axis=0), dtype=np.float64).ravel()
+    else:
+        X = X - X.mean(axis=0, dtype=np.float64)  # which no effect depends on, and rounding does
+        total = member @ X
+        square = np.einsum("ij,ij->j", X, X)
+    whole = total.sum(axis=0)
+    spread = np.sqrt(np.maximum(square / n - (whole / n) ** 2, 0))
+    gap = total / np.maximum(count, 1) - (whole - total) / np.maximum(n - count, 1)
+    return np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0)
+
+
 def _mask(rows: ArrayLike, n: int) -> NDArray[np.bool_]:
     """Rows as one bool each; some, and not all."""
     given = np.asarray(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from ..graph.knn import neighbor_graph
 from ..run import Run, Stream
 from ..typing import FloatArray, IntArray, RandomState
 from .density import Clusters, density_clusters, labelled_clarity
-from .faithfulness import table_lines
+from .faithfulness import html_table, table_lines
 from .fits import Data, check_estimator, cut_graph, fit_map, fresh, takes_graph
 from .sources import map_neighbors
 
@@ -94,37 +95,41 @@ class NullTest:
         return 1 / (1 + self.n_repeats) <= self.level
 
     def __str__(self) -> str:
-        rows = [("cluster", "points", "clarity", "as clear by chance", "p, corrected", "verdict")]
+        return "\n".join([self._head, *table_lines(self._table()), self._points])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"{html_table(self._head, self._table())}<p>{html.escape(self._points)}</p>"
+
+    @property
+    def _head(self) -> str:
+        least, needed = 1 / (1 + self.n_repeats), maps_for(self.level)
+        reach = f"the least p of a cluster is {least:.3g}"
+        if not self.can_reach_level:
+            reach += f", so none can reach the level {self.level:g}: n_repeats={needed} would do"
+        return f"{len(self.Y)} rows against {self.n_repeats} maps of data without structure ({self.null}); {reach}"
+
+    @property
+    def _points(self) -> str:
+        points = np.mean(self.point_p <= self.level)
+        return (
+            f"neighbours kept: {self.preserved.mean():.3f}, by chance {self.null_preserved.mean():.3f}; "
+            f"{points:.0%} of the points keep more than chance does (p ≤ {self.level:g})"
+        )
+
+    def _table(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [
+            ("cluster", "points", "clarity", "as clear by chance", "p, corrected", "verdict")
+        ]
         for c, (clarity, p) in enumerate(zip(self.clarity, self.cluster_p)):
             beaten = int(np.sum(self.null_clarity[:, c] >= clarity))
             size = int(np.sum(self.clusters == c))
             verdict = "chance does as well" if p > self.level else "not by chance"
             verdict = verdict if self.can_reach_level else "too few maps to tell"
-            rows.append(
-                (
-                    str(c),
-                    str(size),
-                    f"{clarity:.2f}",
-                    f"{beaten} of {self.n_repeats} maps",
-                    f"{p:.3f}",
-                    verdict,
-                )
-            )
-        points = np.mean(self.point_p <= self.level)
-        least, needed = 1 / (1 + self.n_repeats), maps_for(self.level)
-        reach = f"the least p of a cluster is {least:.3g}"
-        if not self.can_reach_level:
-            reach += f", so none can reach the level {self.level:g}: n_repeats={needed} would do"
-        return "\n".join(
-            [
-                f"{len(self.Y)} rows against {self.n_repeats} maps of data without structure ({self.null}); {reach}",
-                *table_lines(rows),
-                f"neighbours kept: {self.preserved.mean():.3f}, by chance {self.null_preserved.mean():.3f}; "
-                f"{points:.0%} of the points keep more than chance does (p ≤ {self.level:g})",
-            ]
-        )
-
-    __repr__ = __str__
+            chance = f"{beaten} of {self.n_repeats} maps"
+            rows.append((str(c), str(size), f"{clarity:.2f}", chance, f"{p:.3f}", verdict))
+        return rows
 
 
 def null_test(

@@ -13,6 +13,7 @@ from ..checks import choice, integer, number
 from ..graph import Graph
 from ..run import Run
 from ..typing import FloatArray, IntArray, RandomState
+from .faithfulness import html_table
 from .fits import Data, check_estimator, fit_map, fresh, other_seed, shared_graph
 from .similarity import align, similarity
 from .sources import map_neighbors
@@ -103,6 +104,16 @@ class Stability:
         )
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        table = [("runs", "neighbours that stay", "similarity of shapes")]
+        for kind, name in (("seed", "other seeds"), ("rows", "subsamples")):
+            runs = [run for run in self.runs if run.kind == kind]
+            if runs:
+                alike = float(np.mean([run.similarity for run in runs]))
+                table.append((f"{len(runs)} {name}", f"{self.by(kind):.3f}", f"{alike:.3f}"))
+        table.append(("by chance", f"{self.chance:.3f}", ""))
+        return html_table(str(self).split("; from")[0], table)
 
 
 def stability(

@@ -19,7 +19,7 @@ from ..graph import Graph
 from ..run import Run
 from ..typing import FloatArray, Metric, RandomState
 from .context import Context, Measured
-from .faithfulness import possible_scores, table_lines
+from .faithfulness import html_table, possible_scores, table_lines
 from .fits import Data, check_estimator, cut_graph, fit_map, fresh, other_seed, shared_graph, takes_graph
 from .registry import Score, ScoreDefinition
 from .sources import map_neighbors, map_table
@@ -109,6 +109,23 @@ class Tuning:
         return tuple(c.parameters for i, c in enumerate(self.candidates) if i == 0 or c.wins >= _CLOSE)
 
     def __str__(self) -> str:
+        return "\n".join([*table_lines(self._table()), self._summary])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(self._summary, self._table())
+
+    @property
+    def _summary(self) -> str:
+        others = len(self.alike) - 1
+        doubt = "no other comes close" if others == 0 else f"{others} more cannot be told from it"
+        return (
+            f"recommended: {dict(self.best)}, best in {self.confidence:.0%} of resamples of {self.n_measured} rows and "
+            f"{self.n_runs} runs; {doubt}"
+        )
+
+    def _table(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [
             ("parameters", "score", self.score_name, "stability", "wins", "seconds")
         ]
@@ -116,17 +133,7 @@ class Tuning:
             text = ", ".join(f"{name}={value!r}" for name, value in c.parameters.items())
             numbers = (f"{v:.3f}" for v in (c.score, c.faithfulness, c.stability))
             rows.append((text, *numbers, f"{c.wins:.0%}", f"{c.seconds:.2f}"))
-        others = len(self.alike) - 1
-        doubt = "no other comes close" if others == 0 else f"{others} more cannot be told from it"
-        return "\n".join(
-            [
-                *table_lines(rows),
-                f"recommended: {dict(self.best)}, best in {self.confidence:.0%} of resamples of {self.n_measured} rows and "
-                f"{self.n_runs} runs; {doubt}",
-            ]
-        )
-
-    __repr__ = __str__
+        return rows
 
 
 def tune(

@@ -37,6 +37,8 @@ def write_html(
     data: Any = None,
     metric: Metric = "euclidean",
     trust: bool | None = None,
+    names: Any = None,
+    features: bool = False,
 ) -> Path:
     """The path of one HTML file that shows the maps, and opens from disk without a network.
 
@@ -80,6 +82,14 @@ def write_html(
         Whether to measure each map: scores with principal components beside, reliability, false and missing neighbours of
         each point, and seams where the map is torn; on a sample where the data is large. None does so where the data is
         known; `reliability`, `indicatrix` and `scores` that are passed come first.
+    names : bool, array of shape (n,) or None, default=None
+        Names on the map, more of them the closer one looks: of classes or, without labels, of clusters of the map, told by the
+        words of `text` or else by the columns of the data that set them apart. An array holds names to use instead, one per row.
+        None writes them where there are at most 40 classes, or texts or named columns; False writes none.
+    features : bool, default=False
+        Whether the page holds the columns of the data as well, as colours and to say by which of them a selection differs most
+        from all other rows (as `winkel.explain` does). At most 2 000 000 values are kept, of the columns that differ most
+        between regions. Who has the page then has these columns.
 
     Returns
     -------
@@ -112,6 +122,8 @@ def write_html(
         data=data,
         metric=metric,
         trust=trust,
+        names=names,
+        features=features,
     )
     return save_page(path, title, parts)
 
@@ -142,6 +154,8 @@ def explore(
     data: Any = None,
     metric: Metric = "euclidean",
     trust: bool | None = None,
+    names: Any = None,
+    features: bool = False,
     height: int = 640,
 ) -> Any:
     """In a notebook a widget whose `selection` is what the person selects; elsewhere the path of a page just opened.
@@ -184,6 +198,8 @@ def explore(
         data=data,
         metric=metric,
         trust=trust,
+        names=names,
+        features=features,
     )
     height = integer("height", height, 1)
     if _in_notebook():

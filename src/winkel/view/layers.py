@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -240,6 +241,45 @@ def draw_seams(ax: Any, seams: Seams) -> None:
         ),
         autolim=False,
     )
+
+
+def draw_names(ax: Any, names: Sequence[tuple[str, tuple[float, ...], bool]], letters: float = 9.0) -> None:
+    """Names at places of the map, the first ones first: one that would cover another is moved a line, or left out.
+
+    A name comes with its place and whether it stands for a few points only, beside which it is written. This is decided when the picture is drawn, so that there is room for more of them in a view that was zoomed.
+    """
+    from matplotlib.artist import Artist
+    from matplotlib.patheffects import withStroke
+
+    outline = [withStroke(linewidth=2.5, foreground="white", alpha=0.85)]
+    texts = [
+        ax.annotate(
+            text.replace("$", r"\$"), place, xytext=(0, 0), textcoords="offset points", ha="center", va="center",
+            fontsize=letters, fontweight="bold", color="#1D2126", path_effects=outline, zorder=6, annotation_clip=True,
+        )
+        for text, place, _ in names
+    ]  # fmt: skip
+
+    class Arranger(Artist):
+        def draw(self, renderer: Any) -> None:
+            taken: list[Any] = []
+            for text, (_, _, small) in zip(texts, names):
+                text.set_visible(True)
+                for lines in (1, -1, 2, -2) if small else (0, 1, -1, 2, -2):
+                    text.set_position((0, 1.3 * letters * lines))
+                    box = text.get_window_extent(renderer).padded(1.5)
+                    if not any(box.overlaps(other) for other in taken):
+                        taken.append(box)
+                        break
+                else:
+                    text.set_visible(False)
+
+    for text in texts:
+        text.set_in_layout(False)
+    if texts:
+        arranger = Arranger()
+        arranger.set(zorder=5.9, in_layout=False)
+        ax.add_artist(arranger)
 
 
 def draw_circles(ax: Any, points: FloatArray, radius: FloatArray) -> None:

@@ -25,11 +25,14 @@ from .layers import (
     draw_ellipses,
     draw_labels,
     draw_lines,
+    draw_names,
     draw_points,
     draw_seams,
     draw_values,
     legend_width,
 )
+from .naming import named_table, names_on
+from .regions import FEW, Name
 
 DENSE_FROM = 100_000  # points from which on a heat map shows more than dots over dots
 _LINKS = 15  # nearest neighbours of a row by which tearing is judged, as by `winkel.measure`
@@ -49,6 +52,7 @@ def plot(
     pairs: ArrayLike | None = None,
     indicatrix: ArrayLike | Any = None,
     seams: bool | Any = None,
+    names: bool | ArrayLike | None = None,
     n_ellipses: int = 400,
     title: str | None = None,
     values_name: str | None = None,
@@ -86,6 +90,10 @@ def plot(
         Faint bands between places that are neighbours in the data and that the map has torn apart, as wide as the links that
         were cut. None draws them where the map is known to be torn, which needs the neighbour graph that it was made from;
         for other maps pass the report of `winkel.measure`, or its `report["tearing"].detail`.
+    names : bool, array of shape (n,) or None, default=None
+        Names on the map, as many as fit without overlap: of the classes of `labels` or, without labels, of clusters of the map,
+        told by the columns of the data that set them apart (of a fitted estimator whose data has named columns). An array holds
+        names to use instead, one per row. None writes those of at most 40 classes.
     n_ellipses : int, default=400
         Most ellipses to draw, spread evenly over the map.
     title : str or None, default=None
@@ -121,7 +129,7 @@ def plot(
     'Digits by principal components'
     """
     plt = require_matplotlib()
-    Y = as_map(Y, "Y")  # a file is read once
+    source, Y = Y, as_map(Y, "Y")  # a file is read once
     points = map_points(Y)
     named = None if labels is None else classes(column(labels, len(points), "labels"))
     if ax is None:
@@ -149,6 +157,8 @@ def plot(
         most = integer("n_ellipses", n_ellipses, 1)
         draw_ellipses(ax, points, _shapes(indicatrix, len(points)), most)
     frame_map(ax, points)
+    written = _names(points, source, names, labels)
+    draw_names(ax, [(name.text, name.place, name.size < FEW * len(points)) for name in written])
     ax.set_title("" if title is None else title.replace("$", r"\$"))
     if path is not None:
         save_figure(ax.figure, path, positive("dpi", dpi))
@@ -168,7 +178,7 @@ def plot_maps(
     for ax in axes.ravel()[len(maps) :]:
         ax.set_visible(False)
     for ax, (name, Y) in zip(axes.ravel(), maps.items()):
-        plot(Y, labels=labels, title=name, ax=ax)
+        plot(Y, labels=labels, title=name, ax=ax, names=False)
         if ax is not axes[0, columns - 1] and (legend := ax.get_legend()):
             legend.remove()  # one is enough
     if path is not None:
@@ -232,6 +242,17 @@ def _rows(
         draw_values(ax, points, trust, "reliability", (0.0, 1.0), cmap or "viridis", **looks)
     else:
         draw_points(ax, points, color=PALETTE[0], **looks)
+
+
+def _names(points: FloatArray, source: Any, names: Any, labels: ArrayLike | None) -> list[Name]:
+    """The names to write on the map; clusters only where they are asked for."""
+    if labels is None and names is None:
+        return []
+    given = names if names is None or isinstance(names, bool) else column(names, len(points), "names")
+    rows = source.fitted_rows() if names is True and hasattr(source, "fitted_rows") else None
+    table = named_table(rows, source) if rows is not None and rows.shape[0] == len(points) else None
+    classes = None if labels is None else column(labels, len(points), "labels")
+    return [name for name in names_on(points, given, labels=classes, table=table) if name.level == 1]
 
 
 def seams_of(map: Map, seams: Any) -> Seams | None:

@@ -42,14 +42,32 @@ def test_weights_by_hand():
     np.testing.assert_allclose(error, [weights @ alone])
 
 
-def test_the_stated_error_is_that_of_rows_left_out():
-    digits = np.random.default_rng(0).permutation(wk.datasets.load_digits().X)
-    model = wk.MDE(random_state=0, n_jobs=1).fit(digits[:900])
-    held_out = digits[900:1000]
-    found, error = model.inverse_transform(model.transform(held_out), return_error=True)
-    true = np.linalg.norm(found - held_out, axis=1)
-    assert 0.8 < error.mean() / true.mean() < 1.2
-    assert true.mean() < 0.75 * np.linalg.norm(held_out - digits[:900].mean(axis=0), axis=1).mean()
+def curve(n):
+    stream = np.random.default_rng(0)
+    t = stream.uniform(0, 4, n)
+    flat = np.stack([np.sin(t), np.sign(t - 2) * (np.cos(t) - 1), stream.uniform(0, 2, n)], axis=1)
+    return flat + 0.05 * stream.normal(size=flat.shape)
+
+
+def clouds(n):
+    stream = np.random.default_rng(0)
+    return 3 * stream.normal(size=(12, 20))[stream.integers(0, 12, n)] + stream.normal(size=(n, 20))
+
+
+def digits(n):
+    return np.random.default_rng(0).permutation(wk.datasets.load_digits().X)[:n]
+
+
+@pytest.mark.parametrize("made", [curve, clouds, digits])
+@pytest.mark.parametrize("name", ["MDE", "UMAP"])
+def test_the_stated_error_is_that_of_new_rows(name, made):
+    """Stated over true was 0.93 to 1.02 on these when this was written, and 0.84 to 0.93 before errors were calibrated."""
+    X = made(800)
+    model = getattr(wk, name)(random_state=0, n_jobs=1).fit(X[:650])
+    found, error = model.inverse_transform(model.transform(X[650:]), return_error=True)
+    true = np.linalg.norm(found - X[650:], axis=1)
+    assert 0.88 < error.mean() / true.mean() < 1.12
+    assert true.mean() < 0.9 * np.linalg.norm(X[650:] - X[:650].mean(axis=0), axis=1).mean()
 
 
 def test_sparse_rows_equal_rows_and_units():

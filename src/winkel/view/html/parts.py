@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 from ... import __version__
 from ...checks import flag, optional
 from ...checks import text as check_text
+from ...data import as_table
 from ...errors import InvalidInputError
+from ...measures.sources import has_rows
 from ...measures.tearing import Seams
 from ...typing import FloatArray, Metric
 from ..layers import PALETTE
 from ..plots import column as check_column
+from ..regions import Name
 from .columns import add_categories, add_column, add_numbers, add_texts, as_texts, named_columns
 from .container import Part
 from .inputs import (
@@ -29,6 +32,7 @@ from .inputs import (
     named_maps,
 )
 from .judged import judge
+from .told import Told, features_part
 
 _STEPS = 65535  # a coordinate is kept to 1/65535 of the map's extent
 _FRAME_STEPS = 4095  # one of a moving picture needs no more
@@ -55,10 +59,14 @@ def build_parts(
     data: Any = None,
     metric: Metric = "euclidean",
     trust: bool | None = None,
+    names: Any = None,
+    features: bool = False,
 ) -> dict[str, bytes]:
     """The compressed parts of a page by name; "main" is there always, and names the others."""
     optional(check_text, "title", title)
     shown = check_maps(maps, frames)
+    if data is not None:
+        data = as_table(data, name="data") if has_rows(metric) else data
     judged = judge(named_maps(maps), shown, data, metric, optional(flag, "trust", trust))
     if reliability is None and indicatrix is None:
         reliability = judged.reliability or None
@@ -66,14 +74,15 @@ def build_parts(
     n = shown[0].n
     boxes = [_box(m.Y) for m in shown]
     order = _storage_order(_quantised(shown[0].Y, *boxes[0], _STEPS))
-    names = [m.name for m in shown]
-    per_map = by_map(indicatrix, names, "indicatrix")
-    reliable = per_map if reliability is None else by_map(reliability, names, "reliability", shared=True)
+    titles = [m.name for m in shown]
+    per_map = by_map(indicatrix, titles, "indicatrix")
+    reliable = per_map if reliability is None else by_map(reliability, titles, "reliability", shared=True)
+    told = Told.of(shown, named_maps(maps), names, labels, text, fields, data if has_rows(metric) else None)
 
     main = Part({"version": __version__, "n": n, "title": title or "", "palette": PALETTE})
     main.add("order", order.astype(np.uint32), "planes")
     main.meta["maps"] = [
-        _add_map(main, index, m, boxes[index], order, judged.seams.get(m.name))
+        _add_map(main, index, m, boxes[index], order, judged.seams.get(m.name), told.names[m.name])
         for index, m in enumerate(shown)
     ]
     if labels is not None:
@@ -86,6 +95,7 @@ def build_parts(
 
     later: dict[str, Callable[[], Part | None]] = {
         "rows": lambda: _rows_part(ids, text, fields, n, order),
+        "features": lambda: features_part(told, order) if flag("features", features) else None,
         "neighbors": lambda: _neighbors_part(check_neighbors(neighbors, shown), per_map, shown, order),
         "frames": lambda: _frames_part(shown, boxes, order),
         "images": lambda: _images_part(images, n),
@@ -124,6 +134,7 @@ def _add_map(
     box: tuple[FloatArray, float],
     order: NDArray[np.intp],
     seams: Seams | None,
+    names: list[Name],
 ) -> dict[str, Any]:
     low, side = box
     part.add(f"map{index}", _quantised(shown.Y, low, side, _STEPS)[order].T, "delta")
@@ -132,6 +143,10 @@ def _add_map(
     bands = [] if seams is None else _bands(seams, low, side)
     return {
         "name": shown.name, "array": f"map{index}", "low": low.tolist(), "side": side, "view": view, "seams": bands,
+        "names": [
+            {"text": name.text, "place": np.round((name.place - low) / side, 5).tolist(), "rows": name.size, "level": name.level}
+            for name in names
+        ],
     }  # fmt: skip
 
 
