@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find cpp src -type f \( -name '*.?pp' -o -name '*.py' -o -name '*.pyi' -o -name 'explorer.*' \)) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint core stubs web format sanitize compilers bench fire docs dist dist-test release clean
+.PHONY: demo test lint core stubs web format sanitize compilers bench papers fire docs dist dist-test release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/winkel demo
@@ -96,6 +96,10 @@ format:
 BENCH ?= neighbors --quick
 bench: $(VENV)/.demo
 	$(BIN)/python benchmarks/run.py $(BENCH)
+
+# Every table and figure of the papers into benchmarks/paper/results: quick sizes in minutes, FULL=1 the papers' sizes. ONLY="lvm tsm-fig3" runs some.
+papers: $(VENV)/.demo
+	PYTHONPATH=.:$$PYTHONPATH $(BIN)/python -m benchmarks.paper $(if $(FULL),--full) $(ONLY)
 
 # The documentation site in build/site; a warning or a broken link is an error.
 docs: $(VENV)/.docs

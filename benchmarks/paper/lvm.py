@@ -3,6 +3,7 @@
     python benchmarks/paper/lvm.py map --rows 10000 --out out/paper
     python benchmarks/paper/lvm.py errors recall growth
     python benchmarks/paper/lvm.py why --rows 4000 --iterations 60                    (what coarse-graining costs on words)
+    python benchmarks/paper/lvm.py jobs --rows 20000                                  (one thread against two)
     python benchmarks/paper/lvm.py recall --rows 26423 --dimensions 10 --levels 0 --iterations 40
 
 Small by default; the paper's sizes are --rows 70000 --iterations 400. Times are processor seconds of one thread unless
@@ -211,11 +212,32 @@ def growth(options: argparse.Namespace) -> None:
     )
 
 
+def jobs(options: argparse.Namespace) -> None:
+    """One thread against two, by turns: wall seconds of 30 iterations, least of three. Means something on a quiet machine only."""
+    print("| rows | levels | one thread, wall s | two threads, wall s | two over one |")
+    print("|---|---|---|---|---|")
+    for n in (300, 1000, 3000, 10_000, options.rows):
+        _, X, _ = mnist(n)
+        for levels in (1, 2):
+            found = {}
+            for _ in range(3):
+                for threads in (1, 2):
+                    model = wk.LVM(
+                        2, n_neighbors=9, levels=levels, max_iter=30, random_state=0, n_jobs=threads
+                    )
+                    wall = timed(model.fit, X)[2]
+                    found[threads] = min(wall, found.get(threads, np.inf))
+            print(
+                f"| {n} | {levels} | {found[1]:.3f} | {found[2]:.3f} | {found[2] / found[1]:.2f} |",
+                flush=True,
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="+", choices=["map", "errors", "recall", "why", "growth"])
+    parser.add_argument("what", nargs="+", choices=["map", "errors", "recall", "why", "growth", "jobs"])
     parser.add_argument("--rows", type=int, default=7000)
     parser.add_argument("--iterations", type=int, default=200)
     parser.add_argument("--dimensions", type=int, nargs="+", default=[2, 3, 5, 10, 20])
@@ -228,7 +250,9 @@ def main() -> None:
     options.grid += [(options.sizes[0], d, 1) for d in (5, 10, 20, 40)]
     warnings.simplefilter("ignore", DataWarning)
     for name in options.what:
-        {"map": draw_map, "errors": errors, "recall": recall, "why": why, "growth": growth}[name](options)
+        {"map": draw_map, "errors": errors, "recall": recall, "why": why, "growth": growth, "jobs": jobs}[
+            name
+        ](options)
 
 
 if __name__ == "__main__":

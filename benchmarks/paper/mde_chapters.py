@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 import winkel as wk
-from winkel.view.plots import plot_maps
 
-from .record import against
+from .record import against, save_small, small_maps
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+PAPERS = "the paper's: Huber, log, all other pairs, k = 15"
+BEST = "quadratic, weights cos(x, y), rows joined by mutual neighbours, k = 15"
 LOG1P, LOG = wk.penalties.Log1p, wk.penalties.Log
 
 
@@ -42,15 +43,13 @@ def draw_cdfs(curves: dict[str, Any], path: Path, label: str) -> None:
     """Cumulative distributions in one small picture."""
     import matplotlib.pyplot as plt
 
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure, ax = plt.subplots(figsize=(4.2, 2.8), layout="constrained")
     for name, values in curves.items():
         values = np.sort(np.asarray(values, dtype=float))[:: max(1, len(values) // 2000)]
         ax.plot(values, np.linspace(0, 1, len(values)), label=name)
     ax.set(xlabel=label, ylabel="CDF")
     ax.legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=80)
-    plt.close(figure)
+    save_small(figure, path)
 
 
 # --------------------------------------------------------------------------------------------- figs 2.5, 2.6
@@ -93,7 +92,7 @@ def simple(options: argparse.Namespace) -> None:
         f"\nFig 2.6 right, points on a circle at equal steps: radii {radius.min():.3f} to {radius.max():.3f}, steps "
         f"{np.degrees(gaps.min()):.1f}° to {np.degrees(gaps.max()):.1f}° (equal ones would be 18°)."
     )
-    plot_maps(maps, path=options.out / "mde-figures-2.png")
+    small_maps(maps, options.out / "mde-figures-2.png")
 
 
 def solved(problem: wk.Problem, seed: int, **how: Any) -> Any:
@@ -141,13 +140,15 @@ def networks(options: argparse.Namespace) -> None:
         edge = np.linalg.norm(Y - Y.mean(axis=0), axis=1)
         rank = np.corrcoef(np.argsort(np.argsort(degree)), np.argsort(np.argsort(edge)))[0, 1]
         print(f"Rank correlation of the number of co-authors and the distance from the centre: {rank:.2f}.")
-        worst, values = problem.high_distortion_pairs(Y, 5)
+        worst = np.argsort(-errors, kind="stable")[:5]
+        apart = problem.distances(Y)
         print("\n| five worst pairs: path | on the map | distortion | co-authors of each |")
         print("|---|---|---|---|")
-        for (i, j), value in zip(worst, values):
-            apart = float(np.linalg.norm(Y[i] - Y[j]))
-            path = value + apart if value + apart <= lengths.max() + 1e-3 else apart - value
-            print(f"| {path:.0f} | {apart:.2f} | {value:.2f} | {degree[i]:.0f}, {degree[j]:.0f} |")
+        for pair in worst:
+            i, j = problem.edges[pair]
+            print(
+                f"| {lengths[pair]:.0f} | {apart[pair]:.2f} | {errors[pair]:.2f} | {degree[i]:.0f}, {degree[j]:.0f} |"
+            )
         print()
         against(
             f"chapter 9, average distortion, {name}", mde.objective_, 1.45, lower=True,
@@ -158,12 +159,7 @@ def networks(options: argparse.Namespace) -> None:
             options.out / f"mde-networks-{name}-cdf.png",
             "steps",
         )
-        wk.plot(
-            Y,
-            values=np.log10(degree),
-            title=f"{name}, colour: log₁₀ co-authors",
-            path=options.out / f"mde-networks-{name}.png",
-        )
+        small_maps({name: Y}, options.out / f"mde-networks-{name}.png", values=np.log10(degree))
 
 
 # ------------------------------------------------------------------------------------------------ chapter 10
@@ -210,21 +206,7 @@ def counties(options: argparse.Namespace) -> None:
         {"distortion": own.problem_.distortions(own.embedding_[own.items_])},
         options.out / "mde-counties-cdf.png", "distortion",
     )  # fmt: skip
-    draw_values(maps, data.y, options.out / "mde-counties.png")
-
-
-def draw_values(maps: dict[str, Any], values: Any, path: Path) -> None:
-    """Several small maps coloured by a number."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, len(maps), figsize=(3 * len(maps), 3), layout="constrained", squeeze=False)
-    for ax, (name, Y) in zip(axes[0], maps.items()):
-        ax.scatter(*np.asarray(Y).T[:2], c=values, s=1, cmap="RdBu")
-        ax.set(title=name, xticks=[], yticks=[])
-        ax.title.set_fontsize(7)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=80)
-    plt.close(figure)
+    small_maps(maps, options.out / "mde-counties.png", values=data.y)
 
 
 # ------------------------------------------------------------------------------------------------ chapter 11
@@ -248,24 +230,28 @@ def explained(Y: Any, place: Any) -> float:
     return 1 - float((rest**2).sum() / ((place - place.mean(axis=0)) ** 2).sum())
 
 
-def connected_pca(X: Any, k: int = 15) -> Any:
-    """PCA of the largest component of the neighbour graph; the rest, which is near nobody in it, at the mean."""
+def joined(X: Any, k: int = 15, *, mutual: bool) -> Any:
+    """Rows in the largest component of the neighbour graph, or of its mutual pairs, those that the paper gives the weight 2."""
     graph = wk.graph.knn(X, k, random_state=0)
-    inside = graph.components()[1] == 0
-    Y = np.zeros((len(X), 2))
-    Y[inside] = wk.quadratic.pca(np.ascontiguousarray(X[inside])).to_textbook()
-    return Y
+    kept = graph.weights > 1 if mutual else np.ones(graph.n_edges, dtype=bool)
+    pairs = wk.Graph.from_edges(graph.edges[kept], n=len(X), distances=graph.edge_distances[kept])
+    return pairs.components()[1] == 0
 
 
-def sphered(X: Any) -> Any:
-    """PCA of directions from the spatial median, as weights cos(x_i, x_j) instead of x_i·x_j: no row weighs more than another."""
-    center = np.median(X, axis=0)
-    for _ in range(100):
-        inverse = 1 / np.maximum(np.linalg.norm(X - center, axis=1), 1e-12)
-        center = (X * inverse[:, None]).sum(axis=0) / inverse.sum()
+def robust(X: Any, inside: Any, *, cosines: bool) -> Any:
+    """The quadratic standardized MDE of the rows `inside`, and all rows on its axes.
+
+    Its weights are products, which makes it PCA, or cosines seen from the spatial median: then no row weighs more than another.
+    """
+    center = X[inside].mean(axis=0)
+    for _ in range(100 if cosines else 0):
+        inverse = 1 / np.maximum(np.linalg.norm(X[inside] - center, axis=1), 1e-12)
+        center = (X[inside] * inverse[:, None]).sum(axis=0) / inverse.sum()
     seen = X - center
-    unit = seen / np.linalg.norm(seen, axis=1, keepdims=True)
-    return seen @ np.linalg.svd(unit, full_matrices=False)[2][:2].T
+    rows = seen[inside]
+    if cosines:
+        rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return seen @ np.linalg.svd(rows, full_matrices=False)[2][:2].T
 
 
 def genetics(options: argparse.Namespace) -> None:
@@ -275,24 +261,38 @@ def genetics(options: argparse.Namespace) -> None:
     def mde(**how: Any) -> Callable[[Any], Any]:
         return lambda X: fitted(X, options, **how).embedding_
 
+    def screened(mutual: bool | None, cosines: bool, k: int = 15) -> Callable[[Any], Any]:
+        def make(X: Any) -> Any:
+            inside = np.ones(len(X), dtype=bool) if mutual is None else joined(X, k, mutual=mutual)
+            return robust(X, inside, cosines=cosines)
+
+        return make
+
     makers: dict[str, Callable[[Any], Any]] = {
         "PCA": lambda X: wk.quadratic.pca(X).to_textbook(),
-        "the paper's: Huber, log, all other pairs, k = 15": mde(**penal),
+        "quadratic, weights x·y (PCA), rows joined by neighbours": screened(False, False),
+        "quadratic, weights x·y (PCA), rows joined by mutual neighbours": screened(True, False),
+        "quadratic, weights cos(x, y)": screened(None, True),
+        **{
+            f"quadratic, weights cos(x, y), rows joined by mutual neighbours, k = {k}": screened(
+                True, True, k
+            )
+            for k in (10, 15, 30, 60)
+        },
+        PAPERS: mde(**penal),
         **{f"the same, k = {k}": mde(**penal, n_neighbors=k) for k in options.neighbors},
         "the same, k = 15, start by PCA": mde(**penal, init="pca"),
+        "winkel's defaults": mde(),
         **{
-            f"quadratic, standardized, k = {k}": mde(
+            f"quadratic penalty of neighbours, standardized, k = {k}": mde(
                 attractive="quadratic", repulsive=None, constraint="standardized", n_neighbors=k
             )
             for k in (15, *options.neighbors)
         },
         **{
-            f"distances, {loss}": mde(preserve="distances", loss=loss)
-            for loss in ("absolute", "huber", "quadratic", "fractional", "log_ratio", "sigmoid")
+            f"distances, {loss}": mde(preserve="distances", loss=loss, max_iter=100)
+            for loss in ("absolute", "huber", "quadratic", "fractional")
         },
-        "winkel's defaults": mde(),
-        "PCA of directions from the spatial median": sphered,
-        "PCA of the largest component of the neighbour graph": connected_pca,
     }
     seeds = range(1 if options.quick else 3)
     print("| map | clean | with bad data, mean | worst |")
@@ -309,20 +309,24 @@ def genetics(options: argparse.Namespace) -> None:
         found[name] = first, float(np.mean(later))
         print(f"| {name} | {first:.3f} | {np.mean(later):.3f} | {min(later):.3f} |", flush=True)
     print()
-    paper = found["the paper's: Huber, log, all other pairs, k = 15"]
-    against("chapter 11, the paper's MDE against PCA, clean, geography explained", paper[0], found["PCA"][0])
+    best = found[BEST]
+    for what, (clean_share, corrupted_share) in ((PAPERS, found[PAPERS]), (BEST, best)):
+        against(
+            f"chapter 11, geography explained, {what}, beside PCA on clean data", clean_share, found["PCA"][0]
+        )
+        against(f"the same with bad data, beside PCA on clean data: {what}", corrupted_share, found["PCA"][0])
     draw_genetics(options, makers)
 
 
 def draw_genetics(options: argparse.Namespace, makers: dict[str, Callable[[Any], Any]]) -> None:
     clean, corrupted, _, countries = genes(0)
     n = len(clean)
-    shown = ("PCA", "the paper's: Huber, log, all other pairs, k = 15")
+    shown = ("PCA", PAPERS, BEST)
     maps = {}
     for name in shown:
         maps[f"{name}, clean"] = makers[name](clean)
         maps[f"{name}, with bad data"] = makers[name](corrupted)[:n]
-    plot_maps(maps, labels=countries, path=options.out / "mde-genetics.png")
+    small_maps(maps, options.out / "mde-genetics.png", labels=countries)
 
 
 # ------------------------------------------------------------------------------------------------ chapter 12
@@ -341,6 +345,7 @@ def cells(options: argparse.Namespace) -> None:
         mde = fitted(data.X, options, 3, init=start.embedding_, **paper)
         problem, Y = mde.problem_, mde.embedding_
         similar = mde.graph_.edges
+        assert np.array_equal(problem.edges[: len(similar)], similar)  # similar pairs come first
         errors = problem.distortions(Y[mde.items_])[: len(similar)]
         kinds = np.asarray(groups)
         alike = kinds[similar[:, 0]] == kinds[similar[:, 1]]
@@ -374,10 +379,10 @@ def cells(options: argparse.Namespace) -> None:
             errors[~alike].mean() / errors[alike].mean(), 0.21 / 0.185, other_data="other cells",
         )  # fmt: skip
         short = name.split(",")[0].replace(" ", "-")
-        draw_values(
+        small_maps(
             {"first and second": Y[:, :2], "first and third": Y[:, [0, 2]]},
-            types,
             options.out / f"mde-cells-{short}.png",
+            labels=types,
         )
         draw_cdfs(
             {"distortion": errors}, options.out / f"mde-cells-{short}-cdf.png", "distortion of similar pairs"

@@ -5,9 +5,15 @@ A line that begins with "worse than the paper" is found again by `python -m benc
 
 from __future__ import annotations
 
+import io
 import platform
+from collections.abc import Mapping
 from datetime import date
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 WORSE, OTHER, GOOD = "- worse than the paper", "- not the paper's data", "- no worse than the paper"
 
@@ -31,3 +37,47 @@ def setting() -> str:
         f"{today.day} {today:%B %Y}, winkel {version('winkel')}, Python {platform.python_version()}, {versions}, "
         f"{platform.machine()}, two shared cores"
     )
+
+
+def small_maps(maps: Mapping[str, Any], path: Path, *, labels: Any = None, values: Any = None) -> None:
+    """Several small maps side by side, coloured by labels or by a number, as a picture of few kilobytes."""
+    import matplotlib.pyplot as plt
+
+    columns = min(3, len(maps))
+    rows = -(-len(maps) // columns)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(2.6 * columns, 2.6 * rows), layout="constrained", squeeze=False
+    )
+    colors = (
+        None
+        if labels is None and values is None
+        else values
+        if labels is None
+        else np.unique(labels, return_inverse=True)[1]
+    )
+    for ax in axes.ravel():
+        ax.axis("off")
+    for ax, (name, Y) in zip(axes.ravel(), maps.items()):
+        Y = np.asarray(Y)
+        ax.scatter(
+            Y[:, 0],
+            Y[:, 1],
+            c=colors,
+            s=2 if len(Y) > 100 else 20,
+            linewidths=0,
+            cmap="RdBu" if labels is None else "tab20",
+        )
+        ax.set_title(name, fontsize=6)
+    save_small(figure, path)
+
+
+def save_small(figure: Any, path: Path) -> None:
+    """A figure as a picture of 64 colours."""
+    import matplotlib.pyplot as plt
+    from PIL import Image
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=72)
+    plt.close(figure)
+    Image.open(drawn).convert("RGB").quantize(64).save(path, optimize=True)
