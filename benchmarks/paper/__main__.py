@@ -31,7 +31,7 @@ TASKS: dict[str, tuple[str, str, str, str]] = {
     "mde-chapter8": ("MDE, chapter 8: images", "mde", "dissimilar --quick", "dissimilar"),
     "mde-chapter9": ("MDE, chapter 9: networks", "mde_chapters", "networks --quick", "networks"),
     "mde-chapter10": ("MDE, chapter 10: counties", "mde_chapters", "counties", "counties"),
-    "mde-chapter11": ("MDE, chapter 11: genetics", "mde_chapters", "genetics --quick --neighbors 30", "genetics"),
+    "mde-chapter11": ("MDE, chapter 11: genetics", "mde_chapters", "genetics --quick --neighbors 30 60", "genetics"),
     "mde-chapter12": ("MDE, chapter 12: cells", "mde_chapters", "cells", "cells"),
     "forces-fig2": ("Attraction and repulsion, fig 2", "forces", "figure2 --rows 600", "figure2 --rows 5000"),
     "forces-fig3": ("Attraction and repulsion, fig 3", "forces", "figure3 --rows 1000", "figure3 --rows 10000"),

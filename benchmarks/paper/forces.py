@@ -1,6 +1,6 @@
 """Figures 2 and 3 and Conjecture 1 of Draganov and Dohn (2023), and the same methods at scale beside their peers.
 
-    python benchmarks/paper/forces.py figure2 figure3 conjecture divergence scale --rows 2000 --out out/paper
+    python -m benchmarks.paper.forces figure2 figure3 conjecture divergence scale --rows 2000 --out out/paper
 
 `figure3`, `divergence` and `scale` also run openTSNE and umap-learn where they are installed, in the same process and on the same rows.
 """

@@ -1,10 +1,10 @@
 """Tables and figures of Saul (2020) with `wk.LVM`: map of MNIST, errors against dimension, recall on words, growth.
 
-    python benchmarks/paper/lvm.py map --rows 10000 --out out/paper
-    python benchmarks/paper/lvm.py errors recall growth
-    python benchmarks/paper/lvm.py why --rows 4000 --iterations 60                    (what coarse-graining costs on words)
-    python benchmarks/paper/lvm.py jobs --rows 20000                                  (one thread against two)
-    python benchmarks/paper/lvm.py recall --rows 26423 --dimensions 10 --levels 0 --iterations 40
+    python -m benchmarks.paper.lvm map --rows 10000 --out out/paper
+    python -m benchmarks.paper.lvm errors recall growth
+    python -m benchmarks.paper.lvm why --rows 4000 --iterations 60                    (what coarse-graining costs on words)
+    python -m benchmarks.paper.lvm jobs --rows 20000                                  (one thread against two)
+    python -m benchmarks.paper.lvm recall --rows 26423 --dimensions 10 --levels 0 --iterations 40
 
 Small by default; the paper's sizes are --rows 70000 --iterations 400. Times are processor seconds of one thread unless
 --jobs says otherwise, and wall seconds beside them.

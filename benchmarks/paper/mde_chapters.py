@@ -310,11 +310,10 @@ def genetics(options: argparse.Namespace) -> None:
         print(f"| {name} | {first:.3f} | {np.mean(later):.3f} | {min(later):.3f} |", flush=True)
     print()
     best = found[BEST]
-    for what, (clean_share, corrupted_share) in ((PAPERS, found[PAPERS]), (BEST, best)):
-        against(
-            f"chapter 11, geography explained, {what}, beside PCA on clean data", clean_share, found["PCA"][0]
-        )
-        against(f"the same with bad data, beside PCA on clean data: {what}", corrupted_share, found["PCA"][0])
+    for what, shares in ((PAPERS, found[PAPERS]), (BEST, best)):
+        for data, share in zip(("clean", "with bad data"), shares):
+            name = f"chapter 11, geography explained, {data}, {what}"
+            against(name, share, found["PCA"][0], beside="PCA on clean data")
     draw_genetics(options, makers)
 
 

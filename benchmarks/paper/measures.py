@@ -1,6 +1,6 @@
 """Scores of a map against other implementations: the same numbers, and how long each takes.
 
-    python benchmarks/paper/measures.py [--n 10000] [--full] [--map umap|mde]
+    python -m benchmarks.paper.measures [--n 10000] [--full] [--map umap|mde]
 
 Trustworthiness is compared with scikit-learn on n rows of MNIST (50 principal components) and, where zadu is installed,
 trustworthiness, continuity and Spearman's correlation with zadu on at most 2 000 rows, which it needs as n × n matrices.

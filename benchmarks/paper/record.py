@@ -19,13 +19,21 @@ WORSE, OTHER, GOOD = "- worse than the paper", "- not the paper's data", "- no w
 
 
 def against(
-    what: str, ours: float, paper: float, *, lower: bool = False, form: str = ".3g", other_data: str = ""
+    what: str,
+    ours: float,
+    paper: float,
+    *,
+    lower: bool = False,
+    form: str = ".3g",
+    other_data: str = "",
+    beside: str = "paper",
 ) -> None:
-    """Print a number beside the paper's; `lower` where less is better, `other_data` names data that stand in for the paper's."""
+    """Print a number beside the paper's; `lower` where less is better, `other_data` names data that stand in for the paper's,
+    and `beside` what the number is compared with if not with the paper's own."""
     behind = ours > paper if lower else ours < paper
     verdict = OTHER if other_data else WORSE if behind else GOOD
     note = f" ({other_data})" if other_data else ""
-    print(f"{verdict}: {what}: {ours:{form}}, paper {paper:{form}}{note}", flush=True)
+    print(f"{verdict}: {what}: {ours:{form}}, {beside} {paper:{form}}{note}", flush=True)
 
 
 def setting() -> str:

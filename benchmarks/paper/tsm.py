@@ -1,14 +1,14 @@
 """Figures 2 to 9 of Saul (2023) at a size given by arguments, and TSM against the dense updates of the paper.
 
-    python benchmarks/paper/tsm.py figures --data mnist --rows 3500 --dimensions 4 8 16 32 64 --isomap   # figs 2, 3, 4, 8, 9
-    python benchmarks/paper/tsm.py folds --rows 14000 --dimensions 4 8 16 32 64 --folds 5                # figs 3, 4 over folds, J both ways
-    python benchmarks/paper/tsm.py folds --quick                                                          # 2 folds of 2 000, a minute
-    python benchmarks/paper/tsm.py table1 --vectors glove --rows 12000 --dimensions 32                    # Table 1
-    python benchmarks/paper/tsm.py landmarks --data mnist --rows 70000 --landmarks 14000 --dimensions 16 # figs 6, 7
-    python benchmarks/paper/tsm.py extension --rows 70000 --dimensions 64                                # time of the extension
-    python benchmarks/paper/tsm.py words --vectors glove --rows 30000 --dimensions 8 16 32 64            # fig 5
-    python benchmarks/paper/tsm.py speed --rows 14000 --dimensions 16 --updates 250 --peer-updates 250   # time, objective
-    python benchmarks/paper/tsm.py direct --rows 70000 --dimensions 16 --updates 120                     # time and memory
+    python -m benchmarks.paper.tsm figures --data mnist --rows 3500 --dimensions 4 8 16 32 64 --isomap   # figs 2, 3, 4, 8, 9
+    python -m benchmarks.paper.tsm folds --rows 14000 --dimensions 4 8 16 32 64 --folds 5                # figs 3, 4 over folds, J both ways
+    python -m benchmarks.paper.tsm folds --quick                                                          # 2 folds of 2 000, a minute
+    python -m benchmarks.paper.tsm table1 --vectors glove --rows 12000 --dimensions 32                    # Table 1
+    python -m benchmarks.paper.tsm landmarks --data mnist --rows 70000 --landmarks 14000 --dimensions 16 # figs 6, 7
+    python -m benchmarks.paper.tsm extension --rows 70000 --dimensions 64                                # time of the extension
+    python -m benchmarks.paper.tsm words --vectors glove --rows 30000 --dimensions 8 16 32 64            # fig 5
+    python -m benchmarks.paper.tsm speed --rows 14000 --dimensions 16 --updates 250 --peer-updates 250   # time, objective
+    python -m benchmarks.paper.tsm direct --rows 70000 --dimensions 16 --updates 120                     # time and memory
 
 Every line that is printed was measured in this run. Pictures go to --out.
 """

@@ -124,6 +124,14 @@ def test_weights_and_codes_of_sparse_rows_are_those_of_dense_ones():
     np.testing.assert_allclose(sparse.objective, dense.objective, rtol=1e-8, atol=1e-9)
 
 
+def test_near_rows_that_are_equal_share_their_weight():
+    rows = np.array([[2.0, 0.0], [2.0, 0.0], [1.0, 0.0]])
+    near = np.tile([0, 1], (3, 1))
+    for form in (rows, rows.astype(np.float32), sp.csr_matrix(rows)):
+        weights = local_weights(form, form, near, 1e-30, Run())  # too small to tell them apart
+        np.testing.assert_allclose(weights, [[0.5, 0.5], [0.5, 0.5], [0.25, 0.25]], atol=1e-6)
+
+
 def test_pairs_and_projections_of_sparse_rows_are_those_of_dense_ones():
     pairs = [similarity_graph(rows, 0.6) for rows in (DENSE, SPARSE)]
     np.testing.assert_array_equal(pairs[0].edges, pairs[1].edges)

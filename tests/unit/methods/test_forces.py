@@ -207,7 +207,7 @@ def test_equal_distances_weigh_the_same(distances):
 
 def test_a_graph_with_short_lists_is_refused():
     graph = wk.Graph.from_knn([[1, 2], [0, -1], [0, 1]], [[1.0, 2.0], [1.0, np.inf], [2.0, 3.0]])
-    with pytest.raises(InvalidInputError, match="needs 2 neighbours of every row; .* row 1 with 1"):
+    with pytest.raises(InvalidInputError, match=r"needs 2 neighbours of every row; .* row 1 with 1"):
         Fuzzy(2).matrix(Source(3, np.float64, graph=graph), RUN)
 
 
