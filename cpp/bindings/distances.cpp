@@ -52,6 +52,13 @@ int64_t origin_of(const Vec<const int64_t>& origins, int64_t i, int64_t n) {
   return o >= 0 && o < n ? o : -1;
 }
 
+// Candidates lie all over memory: the first kilobyte of each is asked for before the first is looked at.
+template <class T>
+void prefetch_row(const T* row, int64_t n) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  for (int64_t k = 0; k < std::min(n, 16 * kLine); k += kLine) __builtin_prefetch(row + k);
+}
+
 template <class T>
 Neighbors<T> refine(Mat<const T> q, Mat<const T> x, Vec<const int64_t> origins, Mat<const int32_t> candidates,
                     int kind, int64_t k, Threads threads) {
@@ -62,6 +69,10 @@ Neighbors<T> refine(Mat<const T> q, Mat<const T> x, Vec<const int64_t> origins, 
           "shapes do not fit");
   const auto origin = [&](int64_t i) { return origin_of(origins, i, rows_in(x)); };
   return select_rows<T>(rows_in(q), rows_in(x), k, threads, origin, [&](int64_t i, Selection& selection) {
+    for (int64_t s = 0; s < width; ++s) {
+      const int64_t j = candidates.data()[i * width + s];
+      if (j >= 0 && j < rows_in(x)) prefetch_row(x.data() + j * n_features, n_features);
+    }
     for (int64_t s = 0; s < width; ++s) {
       const int64_t j = candidates.data()[i * width + s];
       if (j < 0 || j >= rows_in(x) || j == origin(i)) continue;

@@ -115,6 +115,7 @@ void bind_knn(nb::module_& m) {
           [](Descent& d, Threads threads) {
             const Unlocked unlocked;
             const Changing changing(d.access);
+            require(!d.finished(), "the search is finished");
             d.grow_tree(threads);
           },
           nb::arg("threads"), "Compares all pairs within the leaves of one more tree.")
@@ -123,9 +124,18 @@ void bind_knn(nb::module_& m) {
           [](Descent& d, Threads threads) {
             const Unlocked unlocked;
             const Changing changing(d.access);
+            require(!d.finished(), "the search is finished");
             return d.round(threads);
           },
           nb::arg("threads"), "One round of nn-descent; how many list entries are new after it.")
+      .def(
+          "finish",
+          [](Descent& d) {
+            const Unlocked unlocked;
+            const Changing changing(d.access);
+            d.finish();
+          },
+          "Frees what trees and rounds need: none can follow, and only peek can.")
       .def(
           "peek",
           [](const Descent& d, Vec<const int64_t> rows) {

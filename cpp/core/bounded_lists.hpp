@@ -15,11 +15,17 @@
 
 namespace winkel {
 
+// Keys of a row take whole cache lines: the last ones stay empty.
+constexpr int kKeysInLine = 8;
+
 // How many of the sorted keys are at most `key`: counting all of them beats a search that branches.
-WINKEL_CLONES int count_up_to(const int64_t* keys, int width, int64_t key) {
-  int count = 0;
-  for (int s = 0; s < width; ++s) count += keys[s] <= key;
-  return count;
+WINKEL_CLONES int count_up_to(const int64_t* keys, int lines, int64_t key) {
+  int64_t lane[kKeysInLine] = {};
+  for (int s = 0; s < lines; ++s)
+    for (int l = 0; l < kKeysInLine; ++l) lane[l] += keys[s * kKeysInLine + l] <= key;
+  int64_t count = 0;
+  for (int l = 0; l < kKeysInLine; ++l) count += lane[l];
+  return static_cast<int>(count);
 }
 
 class BoundedLists {
@@ -29,7 +35,8 @@ class BoundedLists {
   BoundedLists(int64_t n, int width)
       : n_(n),
         width_(width),
-        keys_(static_cast<size_t>(n) * static_cast<size_t>(width), kEmpty),
+        lines_((width + kKeysInLine - 1) / kKeysInLine),
+        keys_(static_cast<size_t>(n) * static_cast<size_t>(lines_), Line{}),
         last_(new std::atomic<int64_t>[static_cast<size_t>(n)]),
         locks_(new SpinLock[static_cast<size_t>(n)]) {
     for (int64_t i = 0; i < n_; ++i) last_[i].store(kEmpty, std::memory_order_relaxed);
@@ -37,22 +44,27 @@ class BoundedLists {
 
   void clear(int threads) {
     parallel_blocks(n_, 4096, threads, [&](int64_t lo, int64_t hi) {
-      std::fill(row(lo), row(hi), kEmpty);
+      std::fill(row(lo), row(hi - 1) + lines_ * kKeysInLine, kEmpty);
       for (int64_t i = lo; i < hi; ++i) last_[i].store(kEmpty, std::memory_order_relaxed);
     });
   }
 
   int width() const { return width_; }
-  int64_t* row(int64_t i) { return keys_.data() + i * width_; }
-  const int64_t* row(int64_t i) const { return keys_.data() + i * width_; }
+  int64_t* row(int64_t i) { return keys_[static_cast<size_t>(i * lines_)].key; }
+  const int64_t* row(int64_t i) const { return keys_[static_cast<size_t>(i * lines_)].key; }
   int64_t last(int64_t i) const { return last_[i].load(std::memory_order_relaxed); }
+
+  // Fetches a row that is soon to be offered something.
+  void prefetch(int64_t i) const {
+    for (int s = 0; s < lines_; ++s) __builtin_prefetch(row(i) + s * kKeysInLine, 1);
+  }
 
   // Offers `key`; bits of `ignore` do not tell two keys apart. True if it was taken.
   bool offer(int64_t i, int64_t key, int64_t ignore = 0) {
     if (key >= last(i)) return false;
     locks_[i].lock();
     int64_t* r = row(i);
-    const int at = kernel<count_up_to>()(r, width_, key);
+    const int at = kernel<count_up_to>()(r, lines_, key);
     const bool repeat = (at > 0 && (r[at - 1] | ignore) == (key | ignore)) ||
                         (at < width_ && (r[at] | ignore) == (key | ignore));
     const bool taken = at < width_ && !repeat;
@@ -66,9 +78,13 @@ class BoundedLists {
   }
 
  private:
+  struct alignas(64) Line {
+    int64_t key[kKeysInLine] = {kEmpty, kEmpty, kEmpty, kEmpty, kEmpty, kEmpty, kEmpty, kEmpty};
+  };
+
   int64_t n_;
-  int width_;
-  std::vector<int64_t> keys_;
+  int width_, lines_;
+  std::vector<Line> keys_;
   std::unique_ptr<std::atomic<int64_t>[]> last_;
   std::unique_ptr<SpinLock[]> locks_;
 };

@@ -71,13 +71,17 @@ class Joiner {
         tile.col_norm = norm_.data() + c0;
         tile.col_limit = limit_.data() + c0;
         tile.n_cols = std::min(kTileCols, n_ids - c0);
+        tile.skipped = std::max(0, r0 - c0 + 1);
         const int count = tile_hits(x_.metric, tile, hits_);
+        offers_.clear();
         for (int h = 0; h < count; ++h) {
           const int a = r0 + hits_[h].row, b = c0 + hits_[h].col;
           // A point may stand in the list twice, once as a new and once as an old neighbour.
-          if (a >= n_rows || b >= n_ids || b <= a || ids[a] == ids[b]) continue;
-          offer(ids[a], ids[b], hits_[h].distance, lists);
+          if (a >= n_rows || b >= n_ids || ids[a] == ids[b]) continue;
+          note(ids[a], ids[b], hits_[h].distance, lists);
+          note(ids[b], ids[a], hits_[h].distance, lists);
         }
+        for (const Offer& o : offers_) lists.offer(o.to, o.key, NeighborKey::kNew);
       }
     }
   }
@@ -113,12 +117,20 @@ class Joiner {
     return tile;
   }
 
-  void offer(int32_t i, int32_t j, float d, BoundedLists& lists) const {
-    lists.offer(i, NeighborKey::make(d, i, j, x_.n), NeighborKey::kNew);
-    lists.offer(j, NeighborKey::make(d, j, i, x_.n), NeighborKey::kNew);
+  struct Offer {
+    int64_t to, key;
+  };
+
+  // Remembers what the list of i may take, and fetches it: lists lie all over memory.
+  void note(int32_t i, int32_t j, float d, const BoundedLists& lists) {
+    const int64_t key = NeighborKey::make(d, i, j, x_.n);
+    if (key >= lists.last(i)) return;
+    lists.prefetch(i);
+    offers_.push_back({i, key});
   }
 
   const Points& x_;
+  std::vector<Offer> offers_;
   std::vector<float> panel_, norm_, limit_;
   Hit hits_[kTileRows * kTileCols];
 };

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "join.hpp"
@@ -31,8 +32,7 @@ class NeighborDescent {
         norm_(in_order(x.norm, 1)),
         x_{data_.data(), norm_.data(), x.n, x.n_features, x.metric},
         lists_(x.n, width),
-        new_(x.n, n_candidates),
-        old_(x.n, n_candidates) {
+        n_candidates_(n_candidates) {
     for (size_t i = 0; i < order_.size(); ++i)
       place_[static_cast<size_t>(order_[i])] = static_cast<int32_t>(i);
     std::iota(tree_.order.begin(), tree_.order.end(), 0);
@@ -49,24 +49,41 @@ class NeighborDescent {
   // One round; returns how many list entries are new, found in it or not yet looked at. (How many offers were
   // taken on the way would depend on their order, and so on the threads.)
   int64_t round(int threads) {
+    if (!new_) {
+      new_.emplace(x_.n, n_candidates_);
+      old_.emplace(x_.n, n_candidates_);
+    }
     sample_candidates(threads);
+    std::vector<Joiner> joiners(static_cast<size_t>(threads), Joiner(x_));
     parallel_regions(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
-      Joiner joiner(x_);
-      std::vector<int32_t> ids(static_cast<size_t>(2 * new_.width()));
+      Joiner& joiner = joiners[static_cast<size_t>(thread_id())];
+      std::vector<int32_t> ids(static_cast<size_t>(2 * n_candidates_));
       for (int64_t i = lo; i < hi; ++i) {
-        const int n_new = unpack(new_.row(i), ids.data());
-        const int n_all = n_new + unpack(old_.row(i), ids.data() + n_new);
+        const int n_new = unpack(new_->row(i), ids.data());
+        const int n_all = n_new + unpack(old_->row(i), ids.data() + n_new);
         if (n_new > 0) joiner.run(ids.data(), n_new, n_all, lists_);
       }
     });
     return parallel_count(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
-      const auto* begin = lists_.row(lo);
-      return std::count_if(begin, begin + (hi - lo) * lists_.width(), [](auto key) {
-        return key != BoundedLists::kEmpty && (key & NeighborKey::kNew) != 0;
-      });
+      int64_t count = 0;
+      for (int64_t i = lo; i < hi; ++i)
+        count += std::count_if(lists_.row(i), lists_.row(i) + lists_.width(), [](int64_t key) {
+          return key != BoundedLists::kEmpty && (key & NeighborKey::kNew) != 0;
+        });
+      return count;
     });
   }
 
+  // Frees what only further trees and rounds need: no more can follow.
+  void finish() {
+    new_.reset();
+    old_.reset();
+    std::vector<float>().swap(data_);
+    std::vector<float>().swap(sketch_);
+    tree_ = RpTree();
+  }
+
+  bool finished() const { return data_.empty(); }
   size_t size() const { return order_.size(); }
   size_t width() const { return static_cast<size_t>(lists_.width()); }
 
@@ -92,27 +109,27 @@ class NeighborDescent {
   }
 
   void join_leaves(int threads) {
+    std::vector<Joiner> joiners(static_cast<size_t>(threads), Joiner(x_));
     parallel_regions(static_cast<int64_t>(tree_.leaves.size()) - 1, 1, threads, [&](int64_t leaf, int64_t) {
       const int64_t lo = tree_.leaves[static_cast<size_t>(leaf)],
                     hi = tree_.leaves[static_cast<size_t>(leaf) + 1];
       const int size = static_cast<int>(hi - lo);
-      Joiner joiner(x_);
-      joiner.run(tree_.order.data() + lo, size, size, lists_);
+      joiners[static_cast<size_t>(thread_id())].run(tree_.order.data() + lo, size, size, lists_);
     });
   }
 
   // Up to n_candidates new and old neighbours of every point, in either direction, chosen by a hash of the
   // pair.
   void sample_candidates(int threads) {
-    new_.clear(threads);
-    old_.clear(threads);
+    new_->clear(threads);
+    old_->clear(threads);
     const uint64_t salt = mix64(seed_ + 0x9E3779B97F4A7C15ull * ++n_rounds_);
     parallel_regions(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
       for (int64_t i = lo; i < hi; ++i) {
         const int64_t* keys = lists_.row(i);
         for (int s = 0; s < lists_.width() && keys[s] != BoundedLists::kEmpty; ++s) {
           const int64_t j = NeighborKey::index(keys[s], i, x_.n);
-          BoundedLists& to = (keys[s] & NeighborKey::kNew) ? new_ : old_;
+          BoundedLists& to = (keys[s] & NeighborKey::kNew) ? *new_ : *old_;
           const int64_t priority = pair_priority(salt, i, j);
           to.offer(i, priority | j);
           to.offer(j, priority | i);
@@ -125,7 +142,7 @@ class NeighborDescent {
         for (int s = 0; s < lists_.width() && keys[s] != BoundedLists::kEmpty; ++s) {
           if (!(keys[s] & NeighborKey::kNew)) continue;
           const int64_t j = NeighborKey::index(keys[s], i, x_.n);
-          if ((pair_priority(salt, i, j) | j) <= new_.last(i)) keys[s] &= ~NeighborKey::kNew;
+          if ((pair_priority(salt, i, j) | j) <= new_->last(i)) keys[s] &= ~NeighborKey::kNew;
         }
       }
     });
@@ -138,7 +155,7 @@ class NeighborDescent {
 
   int unpack(const int64_t* keys, int32_t* ids) const {
     int count = 0;
-    for (; count < new_.width() && keys[count] != BoundedLists::kEmpty; ++count)
+    for (; count < n_candidates_ && keys[count] != BoundedLists::kEmpty; ++count)
       ids[count] = static_cast<int32_t>(keys[count] & 0xffffffffu);
     return count;
   }
@@ -150,7 +167,9 @@ class NeighborDescent {
   std::vector<int32_t> order_, place_;  // caller's number of a place, and place of a caller's number
   std::vector<float> data_, sketch_, norm_;
   Points x_;
-  BoundedLists lists_, new_, old_;
+  BoundedLists lists_;
+  int n_candidates_;
+  std::optional<BoundedLists> new_, old_;  // from the first round on
   uint64_t n_trees_ = 0, n_rounds_ = 0;
 };
 

@@ -215,19 +215,26 @@ class PairPlan {
     g.loop = loop;
     g.params = params;
     g.common_weight = static_cast<T>(common_weight);
-    const std::vector<int64_t> from = pack_rows(g, edges, count);
-    const size_t size = g.neighbor.size();
+    const Ends ends = ends_of(edges, count);
+    const std::vector<Segment> segments = cut(g, ends);
+    const int64_t entries = lay_out(g, segments);
+    const auto size = static_cast<size_t>(entries);
+    g.neighbor.resize(size);
     if (weights != nullptr) g.weight.assign(size, T(0));
     if (deviations != nullptr) g.deviation.assign(size, T(1));
     if (loop == nullptr) g.pair.assign(size, -1), pairs_with_factors_ = std::max(pairs_with_factors_, count);
-    for (size_t e = 0; e < size; ++e) {
-      if (from[e] < 0) continue;
-      const size_t k = static_cast<size_t>(from[e]);
-      if (weights != nullptr) g.weight[e] = static_cast<T>(weights[k]);
-      if (deviations != nullptr) g.deviation[e] = static_cast<T>(deviations[k]);
-      if (loop == nullptr) g.pair[e] = from[e];
-    }
-    entries_ += static_cast<int64_t>(size);
+    each_entry(g, segments, [&](size_t e, const Segment* seg, int64_t k, int32_t row) {
+      int64_t item = row;  // where there is no pair
+      if (seg != nullptr) {
+        const auto pair = static_cast<size_t>(ends.pair[static_cast<size_t>(seg->begin + k)]);
+        item = int64_t{edges[2 * pair]} + edges[2 * pair + 1] - row;
+        if (weights != nullptr) g.weight[e] = static_cast<T>(weights[pair]);
+        if (deviations != nullptr) g.deviation[e] = static_cast<T>(deviations[pair]);
+        if (loop == nullptr) g.pair[e] = static_cast<int64_t>(pair);
+      }
+      g.neighbor[e] = static_cast<int32_t>(item * passes_.width);
+    });
+    entries_ += entries;
     groups_.push_back(std::move(g));
   }
 
@@ -352,30 +359,38 @@ class PairPlan {
     }
   }
 
-  // Fills the layout of a group and gives the pair of each entry (-1 for padding).
-  std::vector<int64_t> pack_rows(PairGroup<T>& g, const int32_t* edges, int64_t count) const {
-    const auto at = [](auto& v, int64_t i) -> auto& { return v[static_cast<size_t>(i)]; };
-    std::vector<int64_t> begin(static_cast<size_t>(n_ + 1), 0), pair_of(static_cast<size_t>(2 * count));
-    std::vector<int32_t> other(static_cast<size_t>(2 * count));
-    for (int64_t e = 0; e < 2 * count; ++e) ++at(begin, edges[e] + 1);
-    std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    std::vector<int64_t> next(begin.begin(), begin.end() - 1);
-    for (int64_t e = 0; e < count; ++e) {
-      const int32_t i = edges[2 * e], j = edges[2 * e + 1];
-      const int64_t p = at(next, i)++, q = at(next, j)++;
-      at(other, p) = j, at(pair_of, p) = e;
-      at(other, q) = i, at(pair_of, q) = e;
-    }
+  // The pairs of each item, in the order of the list: those of item r from begin[r] on.
+  struct Ends {
+    std::vector<int64_t> begin;
+    std::vector<uint32_t> pair;
+  };
 
-    struct Segment {
-      int32_t row, target, length;
-      int64_t begin;
-    };
+  // Neighbours of a row that are summed together: `length` of them, from `begin` on in Ends.
+  struct Segment {
+    int32_t row, target, length;
+    int64_t begin;
+  };
+
+  Ends ends_of(const int32_t* edges, int64_t count) const {
+    if (count > int64_t{UINT32_MAX}) throw std::length_error("at most 2**32 - 1 pairs can be packed");
+    Ends ends{std::vector<int64_t>(static_cast<size_t>(n_ + 1), 0),
+              std::vector<uint32_t>(static_cast<size_t>(2 * count))};
+    for (int64_t e = 0; e < 2 * count; ++e) ++ends.begin[static_cast<size_t>(edges[e] + 1)];
+    std::partial_sum(ends.begin.begin(), ends.begin.end(), ends.begin.begin());
+    std::vector<int64_t> next(ends.begin.begin(), ends.begin.end() - 1);
+    for (int64_t e = 0; e < 2 * count; ++e) {
+      ends.pair[static_cast<size_t>(next[static_cast<size_t>(edges[e])]++)] = static_cast<uint32_t>(e / 2);
+    }
+    return ends;
+  }
+
+  // Segments of all rows, those of like length beside each other.
+  std::vector<Segment> cut(PairGroup<T>& g, const Ends& ends) const {
     std::vector<Segment> segments;
     segments.reserve(static_cast<size_t>(n_));
     g.split_start.push_back(0);
     for (int64_t r = 0; r < n_; ++r) {
-      const int64_t lo = at(begin, r), hi = at(begin, r + 1);
+      const int64_t lo = ends.begin[static_cast<size_t>(r)], hi = ends.begin[static_cast<size_t>(r + 1)];
       const int32_t row = static_cast<int32_t>(r);
       if (hi - lo <= kLongest) {
         segments.push_back({row, row, static_cast<int32_t>(hi - lo), lo});
@@ -392,31 +407,42 @@ class PairPlan {
     const int64_t total = static_cast<int64_t>(segments.size());
     for (int64_t w = 0; w < total; w += kWindow) {
       std::stable_sort(segments.begin() + w, segments.begin() + std::min(total, w + kWindow),
-                       [](const Segment& a, const Segment& b) { return a.length > b.length; });
+                       [](const Segment& x, const Segment& y) { return x.length > y.length; });
     }
+    return segments;
+  }
 
-    std::vector<int64_t> from;
+  // Deals segments to slices; how many entries these have. The last slice is filled with lanes without pairs.
+  static int64_t lay_out(PairGroup<T>& g, const std::vector<Segment>& segments) {
+    const int64_t total = static_cast<int64_t>(segments.size());
+    const auto lanes = static_cast<size_t>((total + kLanes - 1) / kLanes * kLanes);
+    g.row.reserve(lanes), g.target.reserve(lanes), g.length.reserve(lanes);
+    g.start.reserve(lanes / static_cast<size_t>(kLanes) + 1);
+    int64_t entries = 0;
     g.start.push_back(0);
     for (int64_t s = 0; s < total; s += kLanes) {
-      const int64_t lanes = std::min(kLanes, total - s);
       int64_t columns = 0;
-      for (int64_t l = 0; l < kLanes; ++l) {
-        const Segment seg = l < lanes ? at(segments, s + l) : Segment{at(segments, s).row, -1, 0, 0};
+      for (int64_t l = s; l < s + kLanes; ++l) {
+        const Segment seg = l < total ? segments[static_cast<size_t>(l)]
+                                      : Segment{segments[static_cast<size_t>(s)].row, -1, 0, 0};
         g.row.push_back(seg.row), g.target.push_back(seg.target), g.length.push_back(seg.length);
         columns = std::max<int64_t>(columns, seg.length);
       }
-      for (int64_t k = 0; k < columns; ++k) {
-        for (int64_t l = 0; l < kLanes; ++l) {
-          const bool real = l < lanes && k < at(segments, s + l).length;
-          const int64_t p = real ? at(segments, s + l).begin + k : -1;
-          const int32_t item = real ? at(other, p) : at(g.row, s + l);
-          g.neighbor.push_back(static_cast<int32_t>(item * passes_.width));
-          from.push_back(real ? at(pair_of, p) : -1);
-        }
-      }
-      g.start.push_back(static_cast<int64_t>(from.size()));
+      g.start.push_back(entries += columns * kLanes);
     }
-    return from;
+    return entries;
+  }
+
+  // Calls fill(entry, segment, k, row) for every entry: the k-th neighbour of its segment, or none (null).
+  template <class Fill>
+  static void each_entry(const PairGroup<T>& g, const std::vector<Segment>& segments, const Fill& fill) {
+    for (size_t s = 0; s + 1 < g.start.size(); ++s) {
+      for (int64_t e = g.start[s]; e < g.start[s + 1]; ++e) {
+        const int64_t k = (e - g.start[s]) / kLanes;
+        const size_t lane = s * static_cast<size_t>(kLanes) + static_cast<size_t>((e - g.start[s]) % kLanes);
+        fill(static_cast<size_t>(e), k < g.length[lane] ? &segments[lane] : nullptr, k, g.row[lane]);
+      }
+    }
   }
 
   int64_t n_, m_;

@@ -28,9 +28,10 @@ __attribute__((always_inline)) inline double lane_sum(const T* x, const T* y, in
 // Squares of numbers below 1e-140 underflow: sums that small are taken again, stretched by a power of two.
 constexpr double kTinySum = 1e-280, kStretch = 0x1p800;
 
+// Inlined, so that each form of true_distance has its own: else the baseline would run in all of them.
 template <class T>
-double euclidean_distance(const T* x, const T* y, int64_t n) {
-  const auto sum = [=](double stretch) {
+WINKEL_CLONES double euclidean_distance(const T* x, const T* y, int64_t n) {
+  const auto sum = [=](double stretch) __attribute__((always_inline)) {
     return lane_sum(x, y, n, [=](T a, T b) {
       const double d = (static_cast<double>(a) - static_cast<double>(b)) * stretch;
       return d * d;
@@ -77,7 +78,7 @@ struct Direction {
 // shorter row is stretched to the longer one's length, so equal rows are at distance 0 and order does not
 // matter, with or without fused multiplication.
 template <class T>
-double cosine_distance(const T* x, const T* y, int64_t n, bool centred) {
+WINKEL_CLONES double cosine_distance(const T* x, const T* y, int64_t n, bool centred) {
   Direction<T> u(x, n, centred), v(y, n, centred);
   if (u.length == 0.0 || v.length == 0.0) return u.length == v.length ? 0.0 : 1.0;
   if (u.length < v.length) std::swap(u, v);
@@ -90,7 +91,7 @@ double cosine_distance(const T* x, const T* y, int64_t n, bool centred) {
 }
 
 template <class T>
-double chebyshev_distance(const T* x, const T* y, int64_t n) {
+WINKEL_CLONES double chebyshev_distance(const T* x, const T* y, int64_t n) {
   double largest = 0.0;
   for (int64_t k = 0; k < n; ++k)
     largest = std::max(largest, std::abs(static_cast<double>(x[k]) - static_cast<double>(y[k])));
@@ -98,7 +99,7 @@ double chebyshev_distance(const T* x, const T* y, int64_t n) {
 }
 
 template <class T>
-double jaccard_distance(const T* x, const T* y, int64_t n) {
+WINKEL_CLONES double jaccard_distance(const T* x, const T* y, int64_t n) {
   int64_t both = 0, either = 0;
   for (int64_t k = 0; k < n; ++k) {
     const bool a = x[k] != T{0}, b = y[k] != T{0};

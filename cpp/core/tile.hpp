@@ -38,6 +38,9 @@ struct Tile {
   // Whether products may be fused with sums, which is faster on some processors and has other bytes: only for
   // callers that prove what they find (graph/search.py).
   bool proved;
+  // Where rows and columns are the same points: the first columns that hits leave out, so many for the first
+  // row and one more for each row after it.
+  int skipped;
 };
 
 namespace tile_base {

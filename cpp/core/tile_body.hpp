@@ -53,21 +53,47 @@ struct Hamming {
 constexpr int kVectors = 3, kWidth = kVectors * WINKEL_LANES;
 static_assert(kTileCols % kWidth == 0 && kTileRows % WINKEL_ROWS == 0, "passes must cover the tile");
 
-// Sums run over the coordinates one by one, so a pair has the same bytes wherever it stands in a tile.
-template <class Metric>
+// Sums run over the coordinates one by one, so a pair has the same bytes wherever it stands in a tile. The
+// first `kSkip` vectors of columns are left out.
+template <class Metric, int kSkip = 0>
 WINKEL_TILE_INLINE void fold_pass(const Tile& t, int r0, int c0, V (&acc)[WINKEL_ROWS][kVectors]) {
   const float* b = t.panel + c0;
   const float* const* a = t.rows + r0;
   for (int k = 0; k < t.n_features; ++k, b += kTileCols) {
-    const V b0 = load(b), b1 = load(b + WINKEL_LANES), b2 = load(b + 2 * WINKEL_LANES);
+    const V b0 = kSkip > 0 ? V{} : load(b), b1 = kSkip > 1 ? V{} : load(b + WINKEL_LANES);
+    const V b2 = load(b + 2 * WINKEL_LANES);
 #pragma GCC unroll 8
     for (int r = 0; r < WINKEL_ROWS; ++r) {
       const V x = a[r][k] - V{};
-      acc[r][0] = Metric::fold(acc[r][0], x, b0);
-      acc[r][1] = Metric::fold(acc[r][1], x, b1);
+      if (kSkip < 1) acc[r][0] = Metric::fold(acc[r][0], x, b0);
+      if (kSkip < 2) acc[r][1] = Metric::fold(acc[r][1], x, b1);
       acc[r][2] = Metric::fold(acc[r][2], x, b2);
     }
   }
+}
+
+template <class Metric, int kSkip>
+WINKEL_TILE_INLINE int hits_pass(const Tile& t, int r0, int c0, Hit* hits) {
+  int count = 0;
+  V acc[WINKEL_ROWS][kVectors] = {};
+  fold_pass<Metric, kSkip>(t, r0, c0, acc);
+#pragma GCC unroll 8
+  for (int r = 0; r < WINKEL_ROWS; ++r) {
+    const V row_norm = t.row_norm[r0 + r] - V{}, row_limit = t.row_limit[r0 + r] - V{};
+    const int first = t.skipped > 0 ? t.skipped + r0 + r : 0;
+#pragma GCC unroll 3
+    for (int v = kSkip; v < kVectors; ++v) {
+      const int c = c0 + v * WINKEL_LANES;
+      const V d = Metric::finish(acc[r][v], row_norm, load(t.col_norm + c));
+      unsigned mask = WINKEL_MASK(d, larger(row_limit, load(t.col_limit + c)));
+      if (first > c) mask = first - c < WINKEL_LANES ? mask >> (first - c) << (first - c) : 0u;
+      for (; mask != 0; mask &= mask - 1) {
+        const int lane = __builtin_ctz(mask);
+        hits[count++] = {d[lane], r0 + r, c + lane};
+      }
+    }
+  }
+  return count;
 }
 
 template <class Metric>
@@ -75,22 +101,13 @@ WINKEL_TARGET int tile_hits(const Tile& t, Hit* hits) {
   int count = 0;
   for (int r0 = 0; r0 < kTileRows && r0 < t.n_rows; r0 += WINKEL_ROWS) {
     for (int c0 = 0; c0 < kTileCols && c0 < t.n_cols; c0 += kWidth) {
-      V acc[WINKEL_ROWS][kVectors] = {};
-      fold_pass<Metric>(t, r0, c0, acc);
-#pragma GCC unroll 8
-      for (int r = 0; r < WINKEL_ROWS; ++r) {
-        const V row_norm = t.row_norm[r0 + r] - V{}, row_limit = t.row_limit[r0 + r] - V{};
-#pragma GCC unroll 3
-        for (int v = 0; v < kVectors; ++v) {
-          const int c = c0 + v * WINKEL_LANES;
-          const V d = Metric::finish(acc[r][v], row_norm, load(t.col_norm + c));
-          unsigned mask = WINKEL_MASK(d, larger(row_limit, load(t.col_limit + c)));
-          for (; mask != 0; mask &= mask - 1) {
-            const int lane = __builtin_ctz(mask);
-            hits[count++] = {d[lane], r0 + r, c + lane};
-          }
-        }
-      }
+      const int skip = t.skipped > 0 ? (t.skipped + r0 - c0) / WINKEL_LANES : 0;
+      if (skip <= 0)
+        count += hits_pass<Metric, 0>(t, r0, c0, hits + count);
+      else if (skip == 1)
+        count += hits_pass<Metric, 1>(t, r0, c0, hits + count);
+      else if (skip == 2)
+        count += hits_pass<Metric, 2>(t, r0, c0, hits + count);
     }
   }
   return count;

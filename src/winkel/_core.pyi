@@ -195,6 +195,9 @@ class NeighborDescent:
     def round(self, threads: int) -> int:
         """One round of nn-descent; how many list entries are new after it."""
 
+    def finish(self) -> None:
+        """Frees what trees and rounds need: none can follow, and only peek can."""
+
     def peek(
         self,
         rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],

@@ -30,7 +30,7 @@ Rows = NDArray[np.int64]
 SLACK = 8  # candidates beyond k that the proof of exactness can lean on
 _SMALLEST = 2.0**-126  # below it float32 rounds more, or to zero
 _SKETCH = 64  # coordinates of the projection that trees see in place of many more
-_LEAF, _CANDIDATES = 256, 24  # two dozen new and as many old candidates fill one panel of the tile kernel
+_LEAF = 256
 # Trees come before the first round while they bring much; later ones only where rounds stand still.
 _FIRST_TREES, _MAX_TREES, _TREES_ENOUGH, _MAX_ROUNDS, _STILL = 8, 12, 0.9, 20, 0.001
 _SAMPLE = 512
@@ -176,10 +176,10 @@ def approximate(points: Points, k: int, target: float, run: Run) -> tuple[Indice
     """Approximate neighbours whose recall, measured on sampled rows, reached `target` or stopped growing."""
     seed = run.seed
     probe = RecallProbe(points, k, seed)
-    width = min(k + max(5, k // 3), len(points) - 1)
+    width = min(_list_width(k), len(points) - 1)
     sketch, rule, n_jobs = _sketch(points, seed), points.plan.rule, points.n_jobs
     search = _core.NeighborDescent(
-        points.P, points.norm, sketch, rule.search, width, _CANDIDATES, _LEAF, seed, n_jobs
+        points.P, points.norm, sketch, rule.search, width, _n_candidates(k), _LEAF, seed, n_jobs
     )
     recall = probe.measure(search.peek(probe.rows))
     trees, still = 1, False
@@ -195,12 +195,23 @@ def approximate(points: Points, k: int, target: float, run: Run) -> tuple[Indice
             still = search.round(n_jobs) < _STILL * len(points) * width
         recall = probe.measure(search.peek(probe.rows))
     rows = np.arange(len(points))
+    search.finish()
     candidates = search.peek(rows)
     del search
     index, distance = _core.refine_neighbors(points.X, points.X, rows, candidates, rule.kind, k, n_jobs)
     for few in blocks_of(np.flatnonzero(index[:, -1] < 0), 64):  # lists that did not fill up
         index[few], distance[few] = _core.direct_neighbors(points.X[few], points.X, few, rule.kind, k, n_jobs)
     return index, distance, recall
+
+
+def _list_width(k: int) -> int:
+    """Neighbours listed while k are searched: some more, through which others are found."""
+    return k + max(5, k // 8)
+
+
+def _n_candidates(k: int) -> int:
+    """Neighbours of a row that a round compares: so many that after the first trees one round mostly finds what is missing."""
+    return int(np.clip(2 * k // 3, 36, 64))
 
 
 def _sketch(points: Points, seed: int) -> Float32:
@@ -222,11 +233,13 @@ def forecast(X: FloatArray, k: int, *, copies: bool, exactly: bool, n_jobs: int)
         width = min(k + SLACK, n - 1)
         lists = max(16 * width + 9, 8 * width + result, 2 * result)
         return n * (prepared + lists) + n_jobs * max(2.0**19, 48 * row) + 16e6
-    width = k + max(5, k // 3)
+    width = _list_width(k)
     sketch = 2 * 4.0 * _SKETCH if m > 2 * _SKETCH else 0
-    lists = 8 * (width + 2 * _CANDIDATES) + 27
+    lists, candidates = (8 * 8 * math.ceil(length / 8) + 9 for length in (width, _n_candidates(k)))
     leaf = (_LEAF + 48) * (row + 8)
-    return n * (prepared + row + 4 + sketch + lists + 28 + width * 4 + result) + n_jobs * leaf + 16e6
+    # While rounds are made, or when the lists of the search become the result.
+    peak = max(row + 4 + sketch + 20 + lists + 2 * candidates, 12 + lists + 4 * width, 4 * width + 2 * result)
+    return n * (prepared + peak) + n_jobs * leaf + 16e6
 
 
 def exact_sparse(X: Matrix, k: int, metric: str, run: Run) -> tuple[Indices, FloatArray]:

@@ -345,11 +345,15 @@ def _first_length(state: LBFGSState) -> float:
 
 def _shortened(direction: FloatArray, most: float) -> FloatArray:
     """Rows that are longer than `most` cut to that length."""
-    length = np.sqrt(np.sum(np.square(direction), axis=1, keepdims=True))
-    if not float(length.max()) > most:
+    square = np.square(direction[:, 0])
+    for column in direction.T[1:]:  # a sum along rows as short as those of a map is slow
+        square += np.square(column)
+    if not float(square.max()) > most * most:
         return direction
-    cut = most / np.maximum(length, np.finfo(direction.dtype).tiny)
-    return np.ascontiguousarray(direction * np.minimum(cut, 1.0).astype(direction.dtype))
+    long = np.flatnonzero(square > most * most)
+    shortened = np.array(direction)
+    shortened[long] *= (most / np.sqrt(square[long]))[:, None].astype(direction.dtype)
+    return shortened
 
 
 def _evaluate(problem: ConstrainedProblem, Y: FloatArray) -> tuple[float, FloatArray]:

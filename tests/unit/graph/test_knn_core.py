@@ -203,6 +203,18 @@ def test_tasks_out_of_range_are_refused(begin, end, threads):
         _core.SparseSearch(**SPARSE_SEARCH).run(begin, end, threads)
 
 
+def test_a_finished_search_tells_what_it_found_and_no_more():
+    search = _core.NeighborDescent(**DESCENT)
+    search.round(1)
+    rows = np.arange(20)
+    before = search.peek(rows)
+    search.finish()
+    np.testing.assert_array_equal(search.peek(rows), before)
+    for step in (search.round, search.grow_tree):
+        with pytest.raises(ValueError, match="finished"):
+            step(1)
+
+
 def test_rows_out_of_range_are_refused():
     search = _core.NeighborDescent(**DESCENT)
     for row in (-1, 20):
