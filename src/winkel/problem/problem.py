@@ -392,7 +392,8 @@ def pack_pairs(
     plan_type = _core.PairPlan64 if dtype == np.float64 else _core.PairPlan32
     core: Any = plan_type(n, m)
     for part in parts:
-        pairs = edges if part.pairs is None else np.ascontiguousarray(edges[part.pairs])
+        whole = part.pairs is None or len(part.pairs) == len(edges)
+        pairs = edges if whole else np.ascontiguousarray(edges[part.pairs])
         weights = np.asarray(part.weights, dtype=np.float64)
         same = weights.ndim == 0 or bool((weights == weights[0]).all())
         common = float(weights.flat[0])

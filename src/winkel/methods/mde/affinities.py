@@ -53,9 +53,12 @@ def affinities(graph: Graph, n_neighbors: int, run: Run) -> tuple[NDArray[np.int
     lists, gifts = np.ascontiguousarray(index), given(distance, n_neighbors, run)
     # Of a pair that lists each other the core keeps the smaller entry: of the negatives, the larger.
     pairs, directions, smaller = _core.symmetrize_knn(lists, gifts, run.n_jobs)
-    larger = -np.asarray(_core.symmetrize_knn(lists, -gifts, run.n_jobs)[2])
+    np.negative(gifts, out=gifts)
+    larger = -np.asarray(_core.symmetrize_knn(lists, gifts, run.n_jobs)[2])
+    del gifts
     weights = np.where(directions == 2, smaller + larger, larger).astype(np.float64)
-    return pairs, weights / weights.mean()
+    weights /= weights.mean()
+    return pairs, weights
 
 
 def given(distance: FloatArray, n_neighbors: int, run: Run) -> FloatArray:
@@ -63,9 +66,9 @@ def given(distance: FloatArray, n_neighbors: int, run: Run) -> FloatArray:
     lengths = np.ascontiguousarray(distance)
     near = _core.calibrate_perplexity(lengths, max(1.0, NEAR * n_neighbors), run.n_jobs)
     wide = _core.calibrate_perplexity(lengths, WIDE * n_neighbors, run.n_jobs)
-    found = near + wide
-    found *= found.dtype.type(0.5)
-    return np.asarray(found)
+    near += wide
+    near *= near.dtype.type(0.5)
+    return np.asarray(near)
 
 
 def shortened(graph: Graph, n_neighbors: int) -> Graph:

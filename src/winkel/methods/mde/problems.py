@@ -212,16 +212,13 @@ def neighbor_problem(
     Beside the Cauchy penalty, neighbours attract by their distances (`affinities`); in a graph without lists, and beside other
     penalties, by its weights.
     """
-    if graph.n_edges == 0:
-        raise InvalidInputError("the graph has no edges, so there are no neighbours to preserve.")
-    edges: IntArray = graph.edges
-    weights: FloatArray = graph.weights.astype(np.float64)
-    _check_pair_weights(weights)
-    background: Distortion | None = None
+    edges: IntArray
+    weights: FloatArray
     if forces.cauchy and has_full_lists(graph):
         edges, weights = affinities(graph, n_neighbors, run)
-    elif forces.cauchy and graph.knn_indices is not None:
-        weights = weights**CAUCHY_MUTUAL
+    else:
+        edges, weights = _pairs_of(graph, CAUCHY_MUTUAL if forces.cauchy else 1)
+    background: Distortion | None = None
     if forces.repulsive is not None:
         count = 0 if forces.cauchy else _dissimilar_count(graph, fraction)
         if forces.cauchy:
@@ -245,6 +242,15 @@ def neighbor_problem(
         background=background,
         n_jobs=run.n_jobs,
     )
+
+
+def _pairs_of(graph: Graph, mutual: int) -> tuple[IntArray, FloatArray]:
+    """The edges of a graph, and its weights; those of a neighbour graph to the power `mutual`."""
+    if graph.n_edges == 0:
+        raise InvalidInputError("the graph has no edges, so there are no neighbours to preserve.")
+    weights = graph.weights.astype(np.float64)
+    _check_pair_weights(weights)
+    return graph.edges, weights if graph.knn_indices is None else weights**mutual
 
 
 def _check_pair_weights(weights: FloatArray) -> None:
