@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
+from ..checks import choice, integer
 from ..data import Table
 from ..errors import InvalidParameterError
 from ..graph.knn import count_items
 from ..graph.metrics import takes_sparse
-from ..methods.forces.fit import Settings, fit, objective_of, place
+from ..methods.forces.fit import INITS, Settings, fit, objective_of, place
 from ..methods.forces.objectives.base import Objective
 from ..typing import FloatArray
 from .base import ItemsEmbedder
@@ -81,6 +82,18 @@ class ForceEmbedder(ItemsEmbedder):
     @abstractmethod
     def _settings(self, n: int) -> Settings:
         """The parameters, checked, for n rows."""
+
+    def _settings_of(self, objective: Objective, plan: Any, pairs: str) -> Settings:
+        """The settings of an estimator that starts where its `init` says, by name or by an array."""
+        named = isinstance(self.init, str)
+        return Settings(
+            n_components=integer("n_components", self.n_components, 1),
+            objective=objective,
+            plan=plan,
+            pairs=pairs,
+            metric=self.metric,
+            init=choice("init", self.init, INITS, also="an array") if named else self.init,
+        )
 
 
 def as_known_from(

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..checks import choice, integer, optional, positive
-from ..methods.forces.fit import INITS, Settings
+from ..methods.forces.fit import Settings
 from ..methods.forces.objectives.base import Objective
 from ..methods.forces.objectives.tsne import TSNE as Divergence
 from ..typing import Metric
@@ -134,13 +134,6 @@ class TSNE(ForceEmbedder):
             exaggeration_iter=self.early_exaggeration_iter,
             max_iter=optional(integer, "max_iter", self.max_iter, 0),
         )
-        return Settings(
-            n_components=integer("n_components", self.n_components, 1),
-            objective=objective,
-            plan=plan,
-            pairs=objective.check_pairs(_PAIRS[choice("method", self.method, _PAIRS)]),
-            metric=self.metric,
-            init=self.init
-            if not isinstance(self.init, str)
-            else choice("init", self.init, INITS, also="an array"),
+        return self._settings_of(
+            objective, plan, objective.check_pairs(_PAIRS[choice("method", self.method, _PAIRS)])
         )

@@ -8,9 +8,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..checks import choice, integer, number, optional
+from ..checks import integer, number, optional
 from ..errors import DataWarning
-from ..methods.forces.fit import INITS, Settings
+from ..methods.forces.fit import Settings
 from ..methods.forces.objectives.base import Objective
 from ..methods.forces.objectives.umap import UMAP as CrossEntropy
 from ..typing import Metric
@@ -137,13 +137,5 @@ class UMAP(ForceEmbedder):
 
     def _settings(self, n: int) -> Settings:
         objective: Any = self._objective()
-        return Settings(
-            n_components=integer("n_components", self.n_components, 1),
-            objective=objective,
-            plan=objective.plan(max_iter=optional(integer, "max_iter", self.max_iter, 0)),
-            pairs="auto",
-            metric=self.metric,
-            init=choice("init", self.init, INITS, also="an array")
-            if isinstance(self.init, str)
-            else self.init,
-        )
+        plan = objective.plan(max_iter=optional(integer, "max_iter", self.max_iter, 0))
+        return self._settings_of(objective, plan, "auto")

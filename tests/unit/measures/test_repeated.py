@@ -1,5 +1,7 @@
 """Tests of maps made again: stability, null_test, compare, tune."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
@@ -312,3 +314,19 @@ def test_pictures_are_drawn(tmp_path):
     with pytest.raises(InvalidInputError, match="two dimensions"):
         plot_indicatrix(Y[:5], wk.indicatrix(X, Y))
     plt.close("all")
+
+
+def test_notebooks_show_tables_with_every_text_escaped():
+    X = wk.datasets.load_digits().X[:120]
+    stable = wk.stability(PCA(2), X, n_runs=2)._repr_html_()
+    assert "2 other seeds" in stable
+    assert "2 subsamples" in stable
+    chance = wk.null_test(PCA(2), X, n_repeats=2)
+    assert "too few maps to tell" in chance._repr_html_()
+    assert "neighbours kept" in chance._repr_html_()
+    assert "<script>" not in replace(chance, null="<script>")._repr_html_()
+    tuned = wk.tune(PCA(2), X, {"whiten": [False, True]}, score="stress", n_runs=2)._repr_html_()
+    assert "whiten=True" in tuned
+    assert "recommended: {&#x27;whiten&#x27;" in tuned
+    for shown in (stable, chance._repr_html_(), tuned):
+        assert shown.startswith("<table><caption>")
