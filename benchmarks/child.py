@@ -52,7 +52,7 @@ def measure(job: dict) -> dict:
     start = time.perf_counter()
     try:
         call = factory(Task(**job["task"]))
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, NotImplementedError) as error:
         return {"status": "absent", "reason": f"{type(error).__name__}: {error}"}
     result = {"status": "ran", "import_seconds": time.perf_counter() - start, "rss_import": memory("VmRSS")}
     if job["data"] is not None:

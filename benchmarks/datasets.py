@@ -40,6 +40,7 @@ class Dataset:
     build: Callable[[], np.ndarray]
     build_labels: Callable[[], np.ndarray] | None = None
     limit: int | None = None
+    metric: str = "euclidean"  # or "precomputed": the matrix holds distances
 
     def head(self, limit: int | None) -> Dataset:
         """The first `limit` rows; itself when it has no more."""
@@ -56,7 +57,8 @@ class Dataset:
         whole = cached(self.name, self.build)
         if self.limit is None:
             return whole
-        return cached(self.key, lambda: np.load(whole, mmap_mode="r")[: self.limit])
+        columns = slice(self.limit if self.metric == "precomputed" else None)
+        return cached(self.key, lambda: np.load(whole, mmap_mode="r")[: self.limit, columns])
 
     def load(self) -> np.ndarray:
         """The matrix, left on disk and read where it is needed."""

@@ -60,6 +60,8 @@ PEERS = (
     Peer("hnswlib==0.8.0", "hnswlib"),
     Peer("faiss-cpu==1.15.1", "faiss"),
     Peer("pymde==0.3.0", "pymde", follow=False),
+    Peer("phate==2.0.0", "phate"),
+    Peer("torchdr==0.5", "torchdr"),
 )
 TORCHVISION = '"""Empty: PyMDE imports torchvision, whose functions the benchmarks never call."""\n'
 
@@ -84,8 +86,8 @@ def ensure(again: bool = False) -> dict[str, str]:
             return known["absent"]
     if not interpreter().exists():
         subprocess.run([find_python(), "-m", "venv", str(folder())], check=True)
-    absent = install_all()
-    write_json(record, {"plan": plan, "absent": absent})
+    absent = install_all(kept(record))
+    write_json(record, {"plan": plan, "pins": [peer.pin for peer in PEERS], "absent": absent})
     return absent
 
 
@@ -100,12 +102,22 @@ def find_python() -> str:
     return found
 
 
-def install_all() -> dict[str, str]:
-    """Reasons of the peers that could not be installed or imported."""
+def kept(record: Path) -> set[str]:
+    """The pins that an earlier record says are installed; none if it is older than that note."""
+    if not record.exists():
+        return set()
+    known = json.loads(record.read_text())
+    return {pin for pin in known.get("pins", ()) if pin.split("==")[0] not in known["absent"]}
+
+
+def install_all(installed: set[str] = frozenset()) -> dict[str, str]:  # type: ignore[assignment]
+    """Reasons of the peers that could not be installed or imported; those `installed` are left alone."""
     constraints = folder() / "constraints.txt"
     constraints.write_text("".join(f"{peer.pin}\n" for peer in PEERS))
     absent = {}
     for peer in PEERS:
+        if peer.pin in installed:
+            continue
         print(f"installing {peer.pin}", flush=True)
         if not peer.follow:
             write_empty_torchvision()

@@ -13,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +34,7 @@ THREAD_VARIABLES = (
     "RAYON_NUM_THREADS",
 )
 Arrays = dict[str, np.ndarray]
+WARM: dict[tuple[str, str], dict[str, object]] = {}
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ class Entry:
     score: Callable[[Dataset, Task, Arrays], dict[str, float]] | None = None
     growth: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    better: Mapping[str, str] = field(
+        default_factory=dict
+    )  # by score, "higher" or "lower": cells where a peer beats the reference are marked
+    keeps_maps: bool = False  # in the cache, for a sheet of pictures
+    checks_bytes: bool = True  # whether winkel's maps by one and two threads are compared
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,7 @@ def run_section(entry: Entry, dataset: Dataset | None, plan: Plan) -> dict[str, 
     section |= {"task": asdict(plan.task), "repeats": plan.repeats}
     if dataset is not None:
         section["dataset"] = dataset.facts()
+        plan = replace(plan, task=replace(plan.task, metric=dataset.metric))
     records = {c.name: warm_up(c, dataset, plan) for c in entry.contestants if plan.takes(c)}
     ready = [c for c in entry.contestants if c.name in records and records[c.name]["status"] == "ran"]
     scores: dict[str, dict[str, float]] = {}
@@ -95,7 +102,7 @@ def run_section(entry: Entry, dataset: Dataset | None, plan: Plan) -> dict[str, 
                 run = run_once(entry, contestant, dataset, plan, scores)
                 add_run(record, run | {"round": index})
     section["contestants"] = records
-    section["same_bytes"] = same_bytes(ready, dataset, plan)
+    section["same_bytes"] = same_bytes(ready, dataset, plan) if entry.checks_bytes else {}
     section["load_after"] = round(os.getloadavg()[0], 2)
     return section
 
@@ -105,8 +112,11 @@ def warm_up(contestant: Contestant, dataset: Dataset | None, plan: Plan) -> dict
     if dataset is not None and contestant.max_rows is not None and dataset.rows > contestant.max_rows:
         return {"status": "left out", "reason": f"takes part up to {contestant.max_rows} rows", "runs": []}
     few = None if dataset is None else dataset.head(WARM_UP_ROWS)
-    result, _ = run_child(contestant, few, plan)
-    say(contestant, few, "warm-up", result)
+    key = (contestant.name, plan.task.metric)
+    if key not in WARM:  # once a run: what it fills and finds out is the same for all data
+        WARM[key], _ = run_child(contestant, few, plan)
+        say(contestant, few, "warm-up", WARM[key])
+    result = WARM[key]
     record = {"status": result["status"], "runs": []}
     if result["status"] == "ran":
         return record | {"versions": result["versions"], "warm_up": result}
@@ -127,8 +137,17 @@ def run_once(
         if digest not in scores:
             scores[digest] = entry.score(dataset, plan.task, arrays)
         result["quality"] = scores[digest]
+    if entry.keeps_maps and "Y" in arrays and dataset is not None:
+        path = map_file(entry.name, dataset.key, contestant.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.save(path, np.asarray(arrays["Y"], dtype=np.float32))
     say(contestant, dataset, "run", result)
     return result
+
+
+def map_file(entry: str, dataset: str, contestant: str) -> Path:
+    """Where the last map of a contestant is kept."""
+    return cache_folder() / "maps" / f"{entry}-{dataset}-{contestant.replace(' ', '_')}.npy"
 
 
 def add_run(record: dict[str, object], run: dict[str, object]) -> None:

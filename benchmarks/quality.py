@@ -55,6 +55,14 @@ def exact_neighbors(X: np.ndarray, rows: np.ndarray, k: int) -> tuple[np.ndarray
     return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(distances, order, axis=1)
 
 
+def listed_neighbors(D: np.ndarray, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """As `exact_neighbors`, of a matrix of distances."""
+    part = np.array(D[rows], dtype=np.float64)
+    part[np.arange(len(rows)), rows] = np.inf
+    order = np.argsort(part, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(part, order, axis=1)
+
+
 def neighbor_recall(
     X: np.ndarray, rows: np.ndarray, true_distances: np.ndarray, indices: np.ndarray, tolerance: float = 1e-6
 ) -> float:
@@ -139,15 +147,26 @@ def rank_block(squares: np.ndarray, own: np.ndarray) -> np.ndarray:
 
 
 def all_scales(
-    X: np.ndarray, Y: np.ndarray, rows: np.ndarray, sizes: tuple[int, ...] = (15, 50, 150)
+    X: np.ndarray,
+    Y: np.ndarray,
+    rows: np.ndarray,
+    sizes: tuple[int, ...] = (15, 50, 150),
+    metric: str = "euclidean",
 ) -> dict[str, float]:
     """Recall at some sizes, area under R_NX(K) over log K, trustworthiness and continuity at the first size, and the rank
-    correlation of distances, over sampled rows, each against all others."""
+    correlation of distances, over sampled rows, each against all others. X holds rows, or distances if the metric is "precomputed"."""
     n, k = len(X), sizes[0]
     largest = np.zeros(n, dtype=np.int64)  # how many pairs have their larger rank at K
     trust = continuity = 0.0
     correlations = []
-    blocks = zip(squared_distance_blocks(X[rows], X), squared_distance_blocks(Y[rows], Y), strict=False)
+    step = max(1, BLOCK_BYTES // (8 * n))
+    starts = range(0, len(rows), step)
+    distances = (
+        (slice(s, min(s + step, len(rows))), np.square(X[rows[s : s + step]], dtype=np.float64))
+        for s in starts
+    )
+    in_data_blocks = distances if metric == "precomputed" else squared_distance_blocks(X[rows], X)
+    blocks = zip(in_data_blocks, squared_distance_blocks(Y[rows], Y), strict=False)
     for (part, in_data), (other, in_map) in blocks:
         if part != other:
             raise AssertionError("data and map have as many rows, so their blocks are the same")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
@@ -84,30 +85,59 @@ def table(entry: Entry, section: Record) -> str:
     rows = [heads, ["---"] + ["---:"] * (len(heads) - 1)]
     reference = ran.get(entry.reference)
     order = sorted(ran, key=lambda name: (name != entry.reference, middle(entry, ran[name])))
-    rows += [[name, *cells(entry, ran[name], reference, qualities, data)] for name in order]
+    peers = {contestant.name for contestant in entry.contestants if contestant.environment == "peers"}
+    for name in order:
+        better = entry.better if name in peers else {}
+        rows.append([name, *cells(entry, ran[name], reference, qualities, data, better)])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def cells(
-    entry: Entry, runs: list[Record], reference: list[Record] | None, qualities: list[str], data: bool
+    entry: Entry,
+    runs: list[Record],
+    reference: list[Record] | None,
+    qualities: list[str],
+    data: bool,
+    better: Mapping[str, str],
 ) -> list[str]:
-    """A contestant's row after its name."""
+    """A contestant's row after its name; what is `better` than the reference's is bold, with time and memory."""
     row = []
     for timing in entry.timings:
         taken = times(runs, timing).values()
         row.append(f"{number(median(taken))} (min {number(min(taken))})" if taken else "–")
-        row.append(ratio(runs, reference, timing))
+        beside = ratio(runs, reference, timing)
+        row.append(f"**{beside}**" if better and beside != "–" and float(beside) < 1 else beside)
     # A score that only some contestants have is left empty for the others.
     for q in qualities:
-        values = [run["quality"][q] for run in runs if q in run["quality"]]
-        row.append(f"{median(values):.4g}" if values else "–")
+        value, beside = quality(runs, q), quality(reference or [], q)
+        text = "–" if value is None else f"{value:.4g}"
+        row.append(f"**{text}**" if beats(value, beside, better.get(q)) else text)
     if data:
         row.append(f"{median(run['first_cpu_seconds'] / run['first_seconds'] for run in runs):.1f}")
-        row.append(f"{max(run['rss_peak'] for run in runs) / 1e6:.0f}")
+        peak = max(run["rss_peak"] for run in runs)
+        less = better and reference and peak < max(run["rss_peak"] for run in reference)
+        row.append(f"**{peak / 1e6:.0f}**" if less else f"{peak / 1e6:.0f}")
         row.append(f"{max(run['rss_peak'] - run['rss_import'] for run in runs) / 1e6:.0f}")
         row.append(number(median(run["import_seconds"] for run in runs)))
         row.append("–" if len(runs) < 2 else "yes" if len({run["sha256"] for run in runs}) == 1 else "no")
     return row
+
+
+def quality(runs: list[Record], name: str) -> float | None:
+    """Median of a score; None where there is none."""
+    values = [run["quality"][name] for run in runs if name in run.get("quality", {})]
+    return median(values) if values else None
+
+
+def beats(value: float | None, reference: float | None, better: str | None) -> bool:
+    """Whether a score is better than the reference's, as far as the table shows."""
+    if value is None or reference is None or better is None:
+        return False
+    return (
+        value != reference
+        and (value > reference) == (better == "higher")
+        and f"{value:.4g}" != f"{reference:.4g}"
+    )
 
 
 def times(runs: list[Record], timing: str) -> dict[int, float]:

@@ -17,3 +17,9 @@ class Task:
     threads: int
     seed: int = 0
     n_neighbors: int = 15
+    metric: str = "euclidean"  # or "precomputed": the data is a matrix of distances
+
+    def needs_rows(self) -> None:
+        """Raise for a library that takes rows only."""
+        if self.metric == "precomputed":
+            raise NotImplementedError("it takes rows, not distances")
