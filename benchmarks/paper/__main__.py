@@ -34,7 +34,7 @@ TASKS: dict[str, tuple[str, str, str, str]] = {
     "mde-chapter11": ("MDE, chapter 11: genetics", "mde_chapters", "genetics --quick --neighbors 30 60", "genetics"),
     "mde-chapter12": ("MDE, chapter 12: cells", "mde_chapters", "cells", "cells"),
     "forces-fig2": ("Attraction and repulsion, fig 2", "forces", "figure2 --rows 600", "figure2 --rows 5000"),
-    "forces-fig3": ("Attraction and repulsion, fig 3", "forces", "figure3 --rows 1000", "figure3 --rows 10000"),
+    "forces-fig3": ("Attraction and repulsion, fig 3", "forces", "figure3 --rows 1000", "figure3 --rows 5000"),
     "forces-conjecture": ("Attraction and repulsion, conjecture 1", "forces", "conjecture --rows 300", "conjecture --rows 600"),
     "tsm-fig3": ("TSM, figs 3 and 4 over five folds", "tsm", "folds --rows 1000 --folds 5 --dimensions 4 8 16 32 --updates 100", "folds --rows 14000 --folds 5 --dimensions 4 8 16 32 64 --updates 250"),
     "tsm-fig5": ("TSM, fig 5: analogies", "tsm", "words --vectors glove --rows 3000 --dimensions 16 32 --updates 40", "words --vectors glove --rows 25000 --dimensions 8 16 32 64 --updates 250"),
@@ -89,11 +89,23 @@ def run(name: str, full: bool, limit: float | None) -> bool:
     )
     if failed:
         return False
+    shrink(folder)
     text = f"# {title}\n\n`{shown}`\n\n{setting()}; {seconds:.0f} s of processor time in all.\n\n{ordered(output)}\n"
     target = folder / f"{name}.md"
     target.with_suffix(".tmp").write_text(text)
     target.with_suffix(".tmp").rename(target)
     return True
+
+
+def shrink(folder: Path, most: int = 60_000) -> None:
+    """Pictures of a folder that are larger, in fewer points and colours."""
+    from PIL import Image
+
+    for path in folder.glob("*.png"):
+        if path.stat().st_size > most:
+            picture = Image.open(path).convert("RGB")
+            picture.thumbnail((900, 900))
+            picture.quantize(32).save(path, optimize=True)
 
 
 def ordered(output: str) -> str:

@@ -109,7 +109,9 @@ def figure2(n: int, out: str) -> None:
     frames = fitted.result_.frames
     shown = np.unique(np.linspace(0, len(frames) - 1, 6).astype(int))
     plot_maps(
-        {f"iteration {frames.iteration[f]}": frames.Y[f] for f in shown}, labels=y, path=f"{out}/figure2.png"
+        {f"iteration {frames.iteration[f]}": frames.Y[f] for f in shown},
+        labels=y,
+        path=f"{out}/forces-figure2.png",
     )
 
 
@@ -135,7 +137,7 @@ def figure3(n: int, out: str) -> None:
         "UMAP": own("umap"),
         "two-kernel LLE": own("lle"),
     }
-    plot_maps(table(X, y, makers | peers()), labels=y, path=f"{out}/figure3.png")
+    plot_maps(table(X, y, makers | peers()), labels=y, path=f"{out}/forces-figure3.png")
 
 
 def conjecture(n: int, out: str) -> None:
@@ -169,7 +171,7 @@ def conjecture(n: int, out: str) -> None:
             0.0,
             form="+.3f",
         )
-    plot_agreement(found, path=f"{out}/conjecture1.png")
+    plot_agreement(found, path=f"{out}/forces-conjecture1.png")
 
 
 def divergence(n: int, out: str) -> None:
@@ -184,7 +186,7 @@ def scale(n: int, out: str) -> None:
     """t-SNE, two-kernel LLE and UMAP beside the peers."""
     X, y = sample_rows(wk.datasets.load_mnist, n)
     maps = table(X, y, {"t-SNE": own("tsne"), "two-kernel LLE": own("lle"), "UMAP": own("umap")} | peers())
-    plot_maps(maps, labels=y, path=f"{out}/scale.png")
+    plot_maps(maps, labels=y, path=f"{out}/forces-scale.png")
 
 
 PARTS = {
