@@ -24,6 +24,8 @@ from ..typing import FloatArray
 from .console import Console, Outcome
 from .inputs import STANDARD, check_output, table_of
 from .methods import Fitted, Recipe, UsageError, find_method, read_settings, shared_parameters
+from .shards import command as by_shards
+from .shards import goes_by_shards
 
 _UNFINISHED = ("interrupted", "time_limit")  # states of a fit with which --resume goes on
 _SUMMARY_ROWS = 500  # measured for the last line
@@ -32,6 +34,11 @@ _FEWEST_ROWS = 8  # of fewer there is nothing to say
 
 def command(options: Namespace, console: Console) -> Outcome:
     """Make the map and write all that was asked for."""
+    if goes_by_shards(options):
+        with _terminated_as_interrupted():
+            return by_shards(options, console)
+    if options.scheduler is not None:
+        raise UsageError("--scheduler is for maps by shards: name a folder, such as out/, as output.")
     recipe = _recipe(options)
     _check(options, recipe, console)
     table = table_of(options, console)

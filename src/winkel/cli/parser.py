@@ -102,7 +102,8 @@ def _embed(command: argparse.ArgumentParser) -> None:
         "--output",
         required=True,
         metavar="OUT",
-        help="map file to write: parquet, csv, tsv, npz, npy or h5ad; - for csv on standard output",
+        help="map file to write: parquet, csv, tsv, npz, npy or h5ad; - for csv on standard output; or a folder such as out/, "
+        "for data beyond memory (an .npy file, or parquet files by a pattern in quotation marks): the map is made by shards",
     )
     command.add_argument(
         "--method", default="mde", metavar="METHOD", help="one of those listed below (default: mde)"
@@ -132,6 +133,11 @@ def _embed(command: argparse.ArgumentParser) -> None:
         default=60.0,
         metavar="SECONDS",
         help="seconds between checkpoints, which lie beside OUT until it is written (default: 60)",
+    )
+    command.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="with a folder as OUT: work on the Dask cluster at this address (tcp://…)",
     )
     command.add_argument("--watch", action="store_true", help="show the map in the browser as it forms")
     _server(command)

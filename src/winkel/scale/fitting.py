@@ -133,12 +133,13 @@ class _Placed:
 def fit_map(source: Source, settings: Settings, run: Run, where: Where) -> Embedding:
     """The map of all rows of a source, and what is told of it."""
     metric = _check(source, settings)
-    engine = engine_of(where.client, run.n_jobs)
     made = where.folder is None
     path = Path(tempfile.mkdtemp(prefix="winkel-")) if where.folder is None else where.folder
+    engine = engine_of(where.client, run.n_jobs, path)
     try:
         return _fitted(source, settings, metric, engine, where.block, path, run, kept=not made)
     finally:
+        engine.close()
         if made:
             shutil.rmtree(path, ignore_errors=True)
 
@@ -183,6 +184,11 @@ def _fitted(
 ) -> Embedding:
     n = source.shape[0]
     layout = Layout(n, block)
+    run.check_memory(
+        forecast(n, source.shape[1], block, settings.memory_size),
+        f"A map by shards of {n} rows",
+        "Give a smaller memory_size or rows_per_block, or fit landmarks.",
+    )
     k = usable_neighbors(settings.n_neighbors, n)
     listed = min(max(k, list_length(n, k)), n - 1)
     identity = {
@@ -213,6 +219,13 @@ def _fitted(
         frames=items.frames(found.frames),
         settings={**found.settings, **focus.settings, **_described(recall, listed)},
     )
+
+
+def forecast(n: int, m: int, block: int, memory_size: int) -> float:
+    """Bytes that a fit needs in memory at most; what is mapped from disk beside it can be given back at any time."""
+    coordinates = 8.0 * n * (2 * memory_size + 14)  # the map, its gradients, and what L-BFGS remembers
+    task = min(n, block) * (8.0 * m + 1800)  # rows, lists and pairs of one block on their way
+    return coordinates + task + 2**28
 
 
 def _described(recall: Recall, listed: int) -> dict[str, Any]:

@@ -57,13 +57,18 @@ def transform(
     if path is None:
         return np.concatenate(list(placed))
     target = Path(os.fspath(path))
-    if target.suffix == ".npy":
-        _write_npy(target, placed, rows.shape[0])
-    elif target.suffix == ".parquet":
-        _write_parquet(target, placed)
-    else:
-        refuse("path", "a file that ends in .npy or .parquet", str(path))
+    write_places(target, placed, rows.shape[0])
     return target
+
+
+def write_places(target: Path, parts: Any, n: int) -> None:
+    """Write places that come in parts, n in all, to an .npy or .parquet file, all or nothing."""
+    if target.suffix == ".npy":
+        _write_npy(target, parts, n)
+    elif target.suffix == ".parquet":
+        _write_parquet(target, parts)
+    else:
+        refuse("path", "a file that ends in .npy or .parquet", str(target))
 
 
 def _write_npy(target: Path, parts: Any, n: int) -> None:

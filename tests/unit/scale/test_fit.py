@@ -215,7 +215,12 @@ def test_the_attraction_of_a_shard_is_the_sum_over_its_pairs():
         assert shard.pull("log1p", 2.0, 0.0, 1e-5, points, 3.0, 2)[0] == value
 
 
-def test_engines_give_results_in_order(cluster):
+def test_engines_give_results_in_order(cluster, tmp_path):
     client = cluster(2)
-    for engine in (LocalEngine(), DaskEngine(client)):
-        assert list(engine.map(divmod, range(20), engine.share(7))) == [divmod(k, 7) for k in range(20)]
+    for engine in (LocalEngine(), DaskEngine(client, tmp_path)):
+        shared = engine.share(np.arange(20) ** 2)
+        assert list(engine.map(lambda k, squares: int(squares[k]), range(20), shared)) == [
+            k * k for k in range(20)
+        ]
+        engine.close()
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,168 @@
+"""From parquet files on disk to a map on disk, by shards: time and peak memory of each stage.
+
+    python -m benchmarks.scale 1000000 --folder /tmp/scale [--workers 2] [--columns 50] [--keep]
+
+Rows are anisotropic Gaussian clusters of varied weight, scale and dimension, as in benchmarks/datasets.py, made a million at a time.
+The fit runs in a process of its own. Peak memory is the largest resident set of that process, mapped files included, and with
+workers that of all processes together, looked at every half second. Stages are told by the times of their records in the folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import os
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+
+CHUNK, ROW_GROUP = 1_000_000, 250_000
+# What each stage leaves behind, in order.
+RECORDS = (
+    ("copy", "copied.jsonl"),
+    ("cells", "centres.json"),
+    ("assign", "assigned.jsonl"),
+    ("order", "ordered.json"),
+    ("sort", "sorted.jsonl"),
+    ("probe", "reach.json"),
+    ("search", "searched.jsonl"),
+    ("join", "neighbors.json"),
+    ("gifts", "given.jsonl"),
+    ("pairs", "paired.jsonl"),
+)
+
+
+def write_rows(folder: Path, n: int, columns: int, seed: int = 1921) -> None:
+    """n rows as parquet files; those that are there are kept."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True, exist_ok=True)
+    random = np.random.Generator(np.random.Philox(key=seed))
+    count = max(10, n // 1000)
+    weights = random.lognormal(sigma=0.5, size=count)
+    dimension = random.integers(10, 16, size=count)
+    centre = (0.5 * random.normal(size=(count, columns))).astype(np.float32)
+    size = random.lognormal(sigma=0.5, size=count).astype(np.float32)
+    basis = (random.normal(size=(16, 16, columns)) / np.sqrt(columns)).astype(
+        np.float32
+    )  # shared by clusters
+    kind = random.integers(0, 16, size=count)
+    for k, first in enumerate(range(0, n, CHUNK)):
+        target = folder / f"part-{k:04d}.parquet"
+        rows = min(CHUNK, n - first)
+        draw = np.random.Generator(np.random.Philox(key=seed + 1 + k))
+        if target.exists():
+            continue
+        of = np.sort(draw.choice(count, size=rows, p=weights / weights.sum()))
+        X = centre[of] + 0.01 * draw.normal(size=(rows, columns)).astype(np.float32)
+        for a in range(16):
+            mine = np.flatnonzero(kind[of] == a)
+            z = draw.normal(size=(len(mine), 16)).astype(np.float32)
+            d = dimension[of[mine]][:, None]
+            scales = np.where(np.arange(16) < d, 0.3 ** (np.arange(16) / np.maximum(d - 1, 1)), 0)
+            X[mine] += (z * scales.astype(np.float32) * size[of[mine]][:, None]) @ basis[a]
+        X = X[draw.permutation(rows)]
+        table = pa.table({f"c{j}": X[:, j] for j in range(columns)})
+        pq.write_table(table, target.with_suffix(".part"), row_group_size=ROW_GROUP)
+        target.with_suffix(".part").replace(target)
+
+
+def _fit(folder: str, workers: int, answer: str) -> None:
+    import winkel as wk
+
+    client = None
+    if workers:
+        from distributed import Client, LocalCluster
+
+        cluster = LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None
+        )
+        client = Client(cluster)
+    path = Path(folder)
+    begun, used = time.time(), time.process_time()
+    source = wk.scale.open_source(str(path / "rows" / "*.parquet"))
+    mde = wk.scale.fit(wk.MDE(random_state=0), source, folder=path / "work", client=client)
+    solved = time.time()
+    np.save(path / "map.npy", mde.embedding_)
+    told = {
+        "rows": len(mde.embedding_),
+        "workers": workers,
+        "recall": mde.result_.settings["recall"],
+        "objective": mde.objective_,
+        "seconds": time.time() - begun,
+        "cpu_seconds_of_this_process": time.process_time() - used,
+        "digest": hashlib.blake2b(np.ascontiguousarray(mde.embedding_).tobytes(), digest_size=8).hexdigest(),
+        "stages": _stages(path / "work", begun, solved),
+    }
+    Path(answer).write_text(json.dumps(told))
+    if client is not None:
+        client.close()
+        cluster.close()
+
+
+def _stages(work: Path, begun: float, solved: float) -> dict[str, float]:
+    before, stages = begun, {}
+    for name, record in RECORDS:
+        path = work / record
+        if path.exists():
+            stages[name] = round(path.stat().st_mtime - before, 1)
+            before = path.stat().st_mtime
+    return {**stages, "optimise": round(solved - before, 1)}
+
+
+def _resident(pid: int) -> int:
+    """Bytes of a process and its children."""
+    import psutil
+
+    total = 0
+    try:
+        root = psutil.Process(pid)
+        for each in (root, *root.children(recursive=True)):
+            try:
+                total += each.memory_info().rss
+            except psutil.Error:
+                continue
+    except psutil.Error:
+        pass
+    return total
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("rows", type=int)
+    parser.add_argument("--columns", type=int, default=50)
+    parser.add_argument(
+        "--workers", type=int, default=0, help="processes of a Dask cluster; 0 works without Dask"
+    )
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/winkel-scale"))
+    parser.add_argument("--keep", action="store_true", help="keep the rows for a further run")
+    options = parser.parse_args()
+    folder = options.folder / f"{options.rows}x{options.columns}"
+    write_rows(folder / "rows", options.rows, options.columns)
+    shutil.rmtree(folder / "work", ignore_errors=True)
+    answer, peak = folder / f"answer-{os.getpid()}.json", 0
+    child = multiprocessing.get_context("spawn").Process(
+        target=_fit, args=(str(folder), options.workers, str(answer))
+    )
+    child.start()
+    while child.is_alive():
+        peak = max(peak, _resident(child.pid or 0))
+        child.join(0.5)
+    if child.exitcode:
+        raise SystemExit(f"the fit ended with {child.exitcode}")
+    told = json.loads(answer.read_text())
+    answer.unlink()
+    told["peak_gb"] = round(peak / 1e9, 2)
+    print(json.dumps(told, indent=1))
+    shutil.rmtree(folder / "work", ignore_errors=True)
+    if not options.keep:
+        shutil.rmtree(folder / "rows", ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
