@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find cpp src -type f \( -name '*.?pp' -o -name '*.py' -o -name '*.pyi' -o -name 'explorer.*' \)) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint core stubs web format sanitize compilers bench papers fire docs dist dist-test release clean
+.PHONY: demo test lint core stubs web format sanitize coverage coverage-run compilers bench papers fire docs dist dist-test release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/winkel demo
@@ -36,6 +36,30 @@ sanitize: $(VENV)/.test
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(CURDIR)/$(SANITIZE)/package \
 	  $(BIN)/python -m pytest $(REACH) -m "not slow" -k "not threads and not memory and not pictures and not scikit_learn and not hostile" -n 2 -q -p no:cacheprovider --hypothesis-profile=sanitized
+
+# Lines of Python and of the core that the tests go through: the core built to count, in a copy of the package.
+# COVERED are the tests to run; browsers and tests that measure the process are left out.
+COVERAGE := build/coverage
+COVERED ?= tests
+coverage: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --group coverage
+	$(MAKE) coverage-run DEV=$(BIN)
+
+coverage-run:
+	rm -rf $(COVERAGE)/package
+	mkdir -p $(COVERAGE)/package
+	cp -r src/winkel $(COVERAGE)/package/winkel
+	rm -f $(COVERAGE)/package/winkel/_core*.so
+	$(DEV)/cmake -S . -B $(COVERAGE) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(DEV))/ninja -DWINKEL_COVERAGE=ON \
+	  -DPython_EXECUTABLE=$(abspath $(DEV))/python -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=$(CURDIR)/$(COVERAGE)/package/winkel > $(COVERAGE).log \
+	  || (cat $(COVERAGE).log; exit 1)
+	$(DEV)/cmake --build $(COVERAGE)
+	find $(COVERAGE) -name '*.gcda' -delete
+	COVERAGE_FILE=$(COVERAGE)/data PYTHONPATH=$(CURDIR)/$(COVERAGE)/package $(DEV)/python -m coverage run \
+	  -m pytest $(COVERED) -m "not slow and not browser" -n 2 -q -p no:cacheprovider
+	COVERAGE_FILE=$(COVERAGE)/data $(DEV)/python -m coverage combine --quiet
+	COVERAGE_FILE=$(COVERAGE)/data $(DEV)/python -m coverage report --show-missing --skip-covered
+	$(DEV)/gcovr --root cpp --object-directory $(COVERAGE) --merge-mode-functions merge-use-line-0 --sort uncovered-number $(COVERAGE)
 
 # The core by several compilers, warnings as errors, and the tests that reach it the most. Not part of CI: 10 minutes each.
 COMPILERS ?= g++-11 g++-12 clang++-14
