@@ -5,6 +5,7 @@ python tools/check_dist.py dist [--release]
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import tarfile
@@ -41,8 +42,15 @@ def check(folder: Path, release: bool) -> list[str]:
     wrong += [f"{name} is not in {wheel.name}." for name in needed if name not in names]
     if not any(re.match(r"winkel/_core.*\.(so|pyd)$", name) for name in names):
         wrong.append(f"{wheel.name} has no compiled core.")
-    if not any(name.endswith("LICENSE") for name in names):
-        wrong.append(f"{wheel.name} has no licence.")
+    for licence in ("LICENSE", *(path.name for path in (ROOT / "licenses").glob("*.txt"))):
+        if not any(name.endswith(f"/{licence}") for name in names):
+            wrong.append(f"{wheel.name} lacks the licence {licence}.")
+    bundled = json.loads((ROOT / "web/package.json").read_text()).get("dependencies", {})
+    wrong += [
+        f"the page bundles {name}, whose licence must be in licenses/{name}.txt."
+        for name in bundled
+        if not (ROOT / f"licenses/{name}.txt").is_file()
+    ]
     wrong += [
         f"{name} does not belong in a wheel."
         for name in names
