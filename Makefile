@@ -131,7 +131,8 @@ docs: $(VENV)/.docs
 	@echo "open build/site/index.html"
 
 # Source distribution and wheel in dist/; then the wheel in an environment of its own, without a compiler, with its tests.
-dist: $(VENV)/.dist
+dist: $(VENV)/.venv
+	$(BIN)/python -m pip install --quiet --group dist
 	rm -rf dist
 	$(BIN)/python -m build --quiet --outdir dist .
 	$(BIN)/python tools/check_dist.py dist
