@@ -17,6 +17,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check src tests benchmarks examples tools
 	$(BIN)/clang-format --dry-run --Werror $$(find cpp -name '*.?pp')
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file examples/mypy.ini examples
 	$(BIN)/lint-imports
 
 # The tests that reach the core, with it built under address and undefined-behaviour sanitizers, in a copy of the package.

@@ -57,8 +57,7 @@ totals = {kind: np.zeros((len(names), len(names))) for kind in KINDS}
 for title, load in datasets.items():
     data = load()
     chosen = np.sort(np.random.default_rng(0).permutation(len(data.X))[:rows])
-    X = np.asarray(data.X[chosen], dtype=np.float64)
-    X = principal_start(X, min(50, X.shape[1]))
+    X = principal_start(np.asarray(data.X[chosen], dtype=np.float64), min(50, data.X.shape[1]))
     maps = {name: method(X) for name, method in methods.items()}
     for kind, (i, j) in itertools.product(KINDS, itertools.product(range(len(names)), repeat=2)):
         totals[kind][i, j] += wk.similarity(maps[names[i]], maps[names[j]], kind=kind) / len(datasets)

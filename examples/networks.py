@@ -16,7 +16,9 @@ network = network.subgraph(component == 0)
 print(f"largest of {count} components: {network.n} authors, {network.n_edges} pairs who wrote together")
 
 mde = wk.MDE(preserve="distances", max_distances=2_000_000, max_iter=200, random_state=0).fit(network)
-mean = mde.problem_.distortion.deviations.mean()
+loss = mde.problem_.distortion
+assert isinstance(loss, wk.losses.Absolute)
+mean = np.asarray(loss.deviations).mean()
 print(f"paths of {mean:.2f} steps on average are drawn with an error of {mde.objective_:.2f}")
 degree = np.log10(network.degree)
 wk.plot(

@@ -20,7 +20,8 @@ print(
 )
 print(wk.TSM.choose(X, n_components=(8, 16), sparsity=(0.98, 0.99)))
 
-dimensions, kept = (4, 8, 16, 32), {"TSM": [], "SVD": []}
+dimensions = (4, 8, 16, 32)
+kept: dict[str, list[float]] = {"TSM": [], "SVD": []}
 for d in dimensions:
     model = wk.TSM(d, random_state=0).fit(X)
     for name, Y in (("TSM", model.embedding_), ("SVD", svd_map(X, d))):

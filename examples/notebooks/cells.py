@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Cells: types of blood cells, and how far their map may be read
 #
-# 2 700 cells of one donor's blood (PBMC 3k of 10x Genomics), each described by 50 principal components of its gene expression. The labels
+# 2 638 cells of one donor's blood (PBMC 3k of 10x Genomics), each described by 50 principal components of its gene expression. The labels
 # are the clusters of a standard analysis of the same data, so they are no independent truth.
 #
 # Data: `wk.datasets.load_pbmc3k()` reads `scrna_pbmc3k_pca50.npz` from the folder that `WINKEL_DATA` names, or from the cache.
@@ -12,8 +12,8 @@ import numpy as np
 import winkel as wk
 
 cells = wk.datasets.load_pbmc3k()
-names = np.array([cells.label_names.get(int(c), str(c)) for c in cells.y])
-print(cells.X.shape, sorted(set(names)))
+names = np.array([cells.label_names.get(int(c), f"cluster {c}") for c in cells.y])
+print(cells.X.shape, len(set(names)), "clusters")
 
 # %% [markdown]
 # ## The map
@@ -54,10 +54,10 @@ print(wk.stability(wk.MDE(), cells.X, n_runs=3))
 # %% [markdown]
 # ## What can and cannot be trusted
 #
-# - Trust: which large groups there are, and that a cell's group on the map is its group in the data. Trustworthiness is high, and groups come back with other
-#   seeds and other cells.
-# - Do not trust: who exactly a cell's nearest neighbours are. A fifth of the fifteen nearest are kept, which is usual for fifty noisy dimensions in
-#   the plane.
-# - Do not trust: how far apart groups lie, and how large they are. The score `distance_correlation` says how little of that is kept; principal
-#   components keep more of it.
+# - Trust: which large groups there are, and mostly which group a cell belongs to. Nine of ten held-out cells get their cluster from their neighbours on the map
+#   (0.90; 0.78 with two principal components), and the shape of the whole comes back with other seeds and other cells (0.99).
+# - Do not trust: who exactly a cell's nearest neighbours are. A fifth of the fifteen nearest are kept, and about half of those on the map are others when it
+#   is made again. The two largest clusters are the least reliable: they pass into each other.
+# - Do not trust: how far apart groups lie, and how large they are. The rank correlation of distances is 0.59, and that of two principal components 0.78;
+#   densities are kept even less.
 # - The labels come from the same numbers as the map. That both agree is no evidence for cell types; marker genes would be.

@@ -33,7 +33,7 @@ print(report)
 # %%
 reliability = wk.indicatrix(X, mde).reliability
 median = {label: np.median(reliability[objects.y == label]) for label in np.unique(objects.y)}
-for label in sorted(median, key=median.get)[:5]:
+for label in sorted(median, key=lambda label: median[label])[:5]:
     print(f"object {label}: median reliability {median[label]:.2f}")
 
 # %% [markdown]

@@ -21,8 +21,11 @@ print(f"largest of {count} components: {graph.n} authors, {graph.n_edges} pairs"
 
 # %%
 paths = wk.MDE(preserve="distances", max_distances=500_000, max_iter=150, random_state=0).fit(graph)
-lengths = paths.problem_.distortion.deviations
-print(f"paths of {lengths.mean():.1f} steps on average are drawn with an error of {paths.objective_:.2f}")
+loss = paths.problem_.distortion
+assert isinstance(loss, wk.losses.Absolute)
+print(
+    f"paths of {np.asarray(loss.deviations).mean():.1f} steps on average are drawn with an error of {paths.objective_:.2f}"
+)
 wk.plot(paths, values=np.log10(graph.degree), title="By paths; colour: log₁₀ of co-authors")
 
 # %% [markdown]
@@ -51,5 +54,4 @@ print(
 # - The first map: trust which authors are at the rim and which in the middle, and that long ways on it are long paths. Do not trust who is next to whom: thousands of
 #   authors are equally far from each other, and a plane has no room for that.
 # - The second map: trust who wrote with whom. Do not trust how far groups lie from each other.
-# - Neither shows what is missing: authors outside the largest component, and all who are two papers away from being in it. An edge says that two
-#   wrote together, not how often.
+# - Neither shows what is missing: authors outside the largest component, and how often two of them wrote together.

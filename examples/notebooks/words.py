@@ -57,8 +57,9 @@ for row in rows or [0, 1]:
 # %% [markdown]
 # ## What can and cannot be trusted
 #
-# - Trust: groups of words of one kind (numbers, months, countries), which are close in the data, too.
-# - Do not trust: single neighbours in the plane. About a quarter of the nearest words are kept; the others stand there because there is no room.
-#   Sixteen dimensions keep more, and cannot be looked at.
-# - Do not trust: empty space. Word vectors have no clusters of their own that are apart from each other; gaps on the map are mostly the map's.
-# - A word of several meanings has one place. It stands with one of them, and the map does not say which others it has.
+# - Trust: that words which stand together are related. Trustworthiness is 0.94, where two principal components have 0.70.
+# - Do not take a word's neighbours on the map for all of its neighbours. Four of the ten nearest are kept (0.43), and the others are elsewhere because there
+#   is no room. Sixteen dimensions keep more (0.59), and cannot be looked at.
+# - Do not trust: how far apart words lie. The rank correlation of distances is 0.41, which is little, and the norms of the vectors are lost.
+# - Do not look for clusters. The data's neighbour graph is in one piece, and so is the map; kinds of words pass into each other.
+# - A word of several meanings has one place. "may" stands with the verbs, and nothing on the map says that it is a month, too.

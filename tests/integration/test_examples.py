@@ -85,6 +85,7 @@ LOADERS = {
     "load_popres": people,
     "load_counties": counties,
     "load_covid_balf": cells,
+    "load_pbmc3k": cells,
 }
 
 

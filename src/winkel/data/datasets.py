@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import choice, flag
+from ..typing import MaybeNone
 from . import parsers
 from .arrays import Matrix
 from .fetch import NETWORKS, SOURCES, Arrays, arrays, download, find
@@ -85,10 +86,10 @@ class Dataset:
     """
 
     X: Matrix
-    y: NDArray[Any] | None
+    y: NDArray[Any] | MaybeNone
     name: str
     description: str
-    ids: NDArray[Any] | None = None
+    ids: NDArray[Any] | MaybeNone = None
     feature_names: tuple[str, ...] | None = None
     label_names: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     extras: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))

@@ -22,7 +22,7 @@ from ..methods.mde.plan import Settings
 from ..methods.mde.problems import MAX_DISTANCES
 from ..problem import Constraint, Problem, Standardized
 from ..problem.distortions import Distortion
-from ..typing import FloatArray, IntArray
+from ..typing import FloatArray, IntArray, MaybeNone
 from .base import GraphEmbedder
 from .registry import estimator
 from .schema import Part, check_number
@@ -262,7 +262,7 @@ class MDE(GraphEmbedder):
     def _keep(self, model: Model) -> None:
         self.result_, self._item_of, self._repulsion = model.result, model.item_of, model.repulsion
         self._rows = None if model.rows is None else model.rows.values
-        self.problem_: Problem | None = model.problem
+        self.problem_: Problem | MaybeNone = model.problem
 
     def _model(self) -> Model:
         """The fitted model; kept as long as neither map nor parameters change, with what placing rows in it has prepared."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..errors import InvalidInputError, InvalidParameterError
 from ..run import resolve_n_jobs
-from ..typing import FloatArray
+from ..typing import FloatArray, MaybeNone
 from .edges import (
     Combine,
     EdgeArrays,
@@ -263,12 +263,12 @@ class Graph:
         return ones
 
     @property
-    def knn_indices(self) -> NDArray[np.int32] | None:
+    def knn_indices(self) -> NDArray[np.int32] | MaybeNone:
         """Neighbours of each row, n × k, nearest first, −1 for none; None if not a neighbour graph."""
         return None if isinstance(self._source, EdgeArrays) else self._source[0]
 
     @property
-    def knn_distances(self) -> FloatArray | None:
+    def knn_distances(self) -> FloatArray | MaybeNone:
         """Distances to `knn_indices`, inf where a neighbour is missing; None if not a neighbour graph."""
         return None if isinstance(self._source, EdgeArrays) else self._source[1]
 
