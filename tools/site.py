@@ -120,9 +120,19 @@ def reference() -> str:
         lines += [f"## `wk.{name}`", ""]
         for inner in sorted(getattr(getattr(wk, name), "__all__", ())):
             value = getattr(getattr(wk, name), inner)
-            if inspect.isclass(value) or inspect.isfunction(value):
+            if not (inspect.isclass(value) or inspect.isfunction(value)):
+                continue
+            if _is_written(value, inner):
                 lines += [f"::: {_module(value)}.{inner}", ""]
+            else:
+                lines += [f"### {inner}", "", (inspect.getdoc(value) or "").partition("\n")[0], ""]
     return "\n".join(lines)
+
+
+def _is_written(value: Any, name: str) -> bool:
+    """Whether the name stands in the source of its module; functions that are made when asked for do not."""
+    source = inspect.getsource(sys.modules[_module(value)])
+    return re.search(rf"^(?:def|class) {name}\b", source, re.M) is not None
 
 
 def _module(item: Any) -> str:

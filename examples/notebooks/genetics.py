@@ -28,7 +28,9 @@ def europe(Y):
 maps = {
     "two principal components": wk.quadratic.pca(X).to_textbook(),
     "wk.MDE()": wk.MDE(random_state=0).fit_transform(X),
-    "wk.MDE(preserve='distances')": wk.MDE(preserve="distances", random_state=0).fit_transform(X),
+    "wk.MDE(preserve='distances')": wk.MDE(preserve="distances", max_iter=60, random_state=0).fit_transform(
+        X
+    ),
 }
 for name, Y in maps.items():
     trust = wk.measure(X, Y, scores=["trustworthiness", "distance_correlation"]).scores
@@ -47,8 +49,9 @@ for k in (2, 5, 10, 20):
 # %% [markdown]
 # ## What can and cannot be trusted
 #
-# - Trust: the large axes. Two principal components already explain most of geography, and they are linear: distances on them mean what they say.
-# - Do not trust: islands of the neighbour map. It pulls people of one region together and tears the continuous gradient of Europe; it explains less of
-#   geography than two components do.
+# - Trust: the large axes. Two principal components explain 0.78 of geography, more than either map, and they are linear: distances on them mean what they say.
+# - Trust the map of neighbours for neighbours: its trustworthiness is 0.88 where two components have 0.77. But more components add noise, not geography: among
+#   the ten nearest people by two components 53 % are of the own country, by twenty 40 %. Keeping neighbours in twenty dimensions keeps that noise.
+# - Do not trust: islands. A map of neighbours pulls people of one region together and tears the continuous gradient of Europe.
 # - Do not trust: borders. People of neighbouring countries overlap in the data.
-# - The sample is not Europe: few people stand for some countries, and many for others, and methods show where the sample is dense.
+# - The sample is not Europe: some countries are few people and some are many, and maps give room to where the sample is dense.

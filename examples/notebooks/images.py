@@ -39,8 +39,9 @@ for label in sorted(median, key=lambda label: median[label])[:5]:
 # %% [markdown]
 # ## What can and cannot be trusted
 #
-# - Trust: which view is next to which. Three quarters of the nearest views are kept, many times more than two principal components keep.
-# - Do not trust: that a curve with two ends is a curve with two ends. Turning has no end; where a ring is drawn open, the map tore it. The tearing
-#   score and the seams of `wk.plot` show such places.
-# - Do not trust: the size of a ring. Objects that look alike from all sides make small rings in the data, and the map spreads all alike.
-# - Objects that overlap on the map (three toy cars, in most fits) are alike in the data as well: their images are neighbours there.
+# - Trust: which view is next to which. Eight of ten nearest views are kept (0.79; 0.36 with two principal components), and trustworthiness is 0.99.
+# - Do not trust that a curve with two ends has two ends. Turning has none; where a ring is drawn open, the map tore it. The report says that one piece of 27 views
+#   was torn off, and the seams of `wk.plot` show where.
+# - Do not trust how far apart objects lie: the rank correlation of distances is 0.58, and 0.80 for two principal components.
+# - One in ten held-out views gets the wrong object from its neighbours on the map. Some objects look alike from some sides in the data, too: images cannot
+#   tell them apart better than their pixels do.
