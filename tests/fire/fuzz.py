@@ -311,6 +311,11 @@ def guided(target: str, seconds: float, runs: int) -> None:
     atheris.Fuzz()
 
 
+def how() -> str:
+    """How inputs are found here, in words."""
+    return "blindly" if importlib.util.find_spec("atheris") is None else "guided by coverage"
+
+
 def main() -> None:
     """Fuzz one target."""
     global FOLDER
@@ -325,7 +330,7 @@ def main() -> None:
     options = parser.parse_args()
     FOLDER = options.folder
     warnings.simplefilter("ignore")
-    fuzzer = blind if options.blind or importlib.util.find_spec("atheris") is None else guided
+    fuzzer = blind if options.blind or how() == "blindly" else guided
     fuzzer(options.target, options.seconds, options.runs)
 
 

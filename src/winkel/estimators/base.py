@@ -295,10 +295,21 @@ n_features_in_ : int
         """The run of a `transform`: the fit's seed, and nobody watching."""
         return Run.of(random_state=self._result.seed or 0, n_jobs=self.n_jobs, max_memory=self.max_memory)
 
+    @property
+    def _leaner(self) -> str:
+        """What needs less memory, in a sentence."""
+        return "Use fewer rows, or raise max_memory."
+
+    def _forecast(self, data: Any) -> float:
+        """Bytes that a fit to `data` is forecast to take at most, beside the data; 0 where nothing is known."""
+        return 0.0
+
     @contextmanager
     def _working(self, data: Any) -> Iterator[Run]:
         """The run of a fit to `data`; after it, the map is judged, given its unit, and checkpoints of a finished fit are removed."""
         run = self._run()
+        if run.max_memory is not None:
+            run.check_memory(self._forecast(data), type(self).__name__, self._leaner)
         if run.checkpoint is not None:
             run = replace(run, fingerprint=self._fingerprint(data))
         try:

@@ -14,7 +14,7 @@ from ..data import Table
 from ..errors import InvalidParameterError
 from ..graph.knn import count_items
 from ..graph.metrics import takes_sparse
-from ..methods.forces.fit import INITS, Settings, fit, objective_of, place
+from ..methods.forces.fit import INITS, Settings, fit, forecast, objective_of, place
 from ..methods.forces.objectives.base import Objective
 from ..typing import FloatArray
 from .base import ItemsEmbedder
@@ -45,6 +45,9 @@ class ForceEmbedder(ItemsEmbedder):
             self.result_ = fit(data, settings, run)
             self._rows = data.values if isinstance(data, Table) and not similarities else None
         return self
+
+    def _forecast(self, data: Any) -> float:
+        return forecast(data, self._settings(count_items(data)), self._run().n_jobs)
 
     def transform(self, X: Any) -> FloatArray:
         """Positions of new rows among the fitted ones, which stay where they are."""

@@ -14,7 +14,7 @@ from ..checks import array, choice, integer, number
 from ..errors import InvalidInputError
 from ..methods.kds import Coder, decode, encode
 from ..methods.kds.dictionary import STARTS
-from ..methods.kds.fit import CONSTRAINTS, Clustering, Fit, Map, Settings, fit, fit_batches, place
+from ..methods.kds.fit import CONSTRAINTS, Clustering, Fit, Map, Settings, fit, fit_batches, forecast, place
 from ..methods.kds.training import TRAININGS, BatchSource, Training
 from ..typing import FloatArray
 from .base import Embedder
@@ -51,6 +51,13 @@ class CodedEmbedder(Embedder):
         with self._working(table) as run:
             self._keep(fit(table, settings, run))
         return self
+
+    @property
+    def _leaner(self) -> str:
+        return "Fewer atoms or rows need less."
+
+    def _forecast(self, data: Any) -> float:
+        return 0.0 if isinstance(data, str) else forecast(data.shape, self._settings())
 
     def fit_batches(self, batches: BatchSource) -> Any:
         """Find atoms by mini-batches of rows that need not fit into memory, and then the codes of all of them.

@@ -15,7 +15,7 @@ from ..graph import Graph
 from ..graph.knn import count_items, usable_neighbors
 from ..graph.metrics import takes_sparse
 from ..methods.lvm.coarsening import DEEPEST
-from ..methods.lvm.fit import COMPONENTS, STARTS, Settings, fit
+from ..methods.lvm.fit import COMPONENTS, STARTS, Settings, fit, forecast
 from ..methods.lvm.place import FittedItems, Surroundings, place
 from ..typing import FloatArray
 from .base import GraphEmbedder
@@ -119,6 +119,11 @@ class LVM(GraphEmbedder):
         if self._rows is not None and (self.graph_ is None or self.graph_.knn_indices is None):
             raise ModelFileError("The file lacks the neighbour lists that a fitted LVM has.")
         Surroundings.from_arrays(self._surroundings).check(len(self.embedding_))
+
+    def _forecast(self, data: Any) -> float:
+        return forecast(
+            data, self.n_neighbors, self.n_components, self.n_steps, self.metric, self._run().n_jobs
+        )
 
     def fit(self, X: Any, y: Any = None) -> LVM:
         """Find means and variances of the rows of X; y is ignored."""

@@ -18,7 +18,7 @@ from ..graph.metrics import takes_sparse
 from ..methods.mde.fit import Model, extend, fit, place
 from ..methods.mde.fit import fit_along as fit_models
 from ..methods.mde.leanings import Leanings
-from ..methods.mde.plan import Settings
+from ..methods.mde.plan import Settings, forecast
 from ..methods.mde.problems import MAX_DISTANCES
 from ..problem import Constraint, Problem, Standardized
 from ..problem.distortions import Distortion
@@ -214,6 +214,11 @@ class MDE(GraphEmbedder):
         with self._working(source) as run:
             self._keep(Model(settings, source.fit_map(settings, run), None))
         return self
+
+    def _forecast(self, data: Any) -> float:
+        if hasattr(data, "fit_map"):  # shards keep to the limit themselves
+            return 0.0
+        return forecast(data, Settings.of(self), self._run().n_jobs)
 
     def transform(self, X: Any) -> FloatArray:
         """Positions of new rows among the fitted ones, which stay where they are."""

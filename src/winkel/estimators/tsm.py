@@ -12,7 +12,7 @@ from ..checks import choice, integer, number, optional, positive
 from ..data import Table, as_table
 from ..graph import Graph
 from ..methods.tsm import AngleHistogram, angle_histogram, similarity_graph
-from ..methods.tsm.fit import NORMS, SOLVERS, STARTS, Settings, fit
+from ..methods.tsm.fit import NORMS, SOLVERS, STARTS, Settings, fit, forecast
 from ..methods.tsm.place import PLACEMENTS, FittedRows, place
 from ..run import Run
 from ..typing import FloatArray, IntArray, RandomState
@@ -120,6 +120,16 @@ class TSM(Embedder):
         super()._check_loaded()
         for name in ("threshold", "n_virtual"):
             check_number(name, self._result.settings[name], "TSM")
+
+    @property
+    def _leaner(self) -> str:
+        dense = self.solver == "dense"
+        return (
+            'Use n_landmarks, or solver="quasi_newton".' if dense else "Use n_landmarks, or raise max_memory."
+        )
+
+    def _forecast(self, data: Any) -> float:
+        return forecast(data.shape, getattr(data.values, "nnz", None), self._settings())
 
     def fit(self, X: Any, y: Any = None) -> TSM:
         """Find the map of the rows of X; y is ignored."""

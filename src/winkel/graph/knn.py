@@ -281,6 +281,23 @@ def count_items(data: Any) -> int:
     return int(first.shape[0]) if hasattr(first, "shape") else len(first)
 
 
+def search_memory(data: Any, k: int, metric: Metric, n_jobs: int) -> float:
+    """Bytes that finding k neighbours of every row of a Table is forecast to take; of other data, what lists and distances take."""
+    n = count_items(data)
+    if isinstance(data, Graph):
+        return 0.0
+    if callable(metric) or metric == "precomputed":
+        return 24.0 * n * k + (8.0 * n * n if callable(metric) else 0.0)
+    X, name = as_matrix(data), metric_name(metric)
+    formula = formula_of(name, sparse=sp.issparse(X))
+    if formula is not None:
+        return 24.0 * n * k + 16.0 * X.shape[1] * n
+    if sp.issparse(X):
+        return search.forecast_sparse(X, k, name, n_jobs)
+    exactly = n <= max(_EXACT_UP_TO, _EXACT_A_NEIGHBOR * k)
+    return search.forecast(X, k, copies=plan_preparation(X, name).copies(X), exactly=exactly, n_jobs=n_jobs)
+
+
 def _choose(X: FloatArray, k: int, plan: Preparation, method: str, run: Run) -> str:
     """ "exact" or "approximate", and a MemoryLimitError when what was asked for does not fit."""
     n, copies, limit = len(X), plan.copies(X), run.max_memory

@@ -242,14 +242,20 @@ def forecast(X: FloatArray, k: int, *, copies: bool, exactly: bool, n_jobs: int)
     return n * (prepared + peak) + n_jobs * leaf + 16e6
 
 
+def forecast_sparse(X: Matrix, k: int, metric: str, n_jobs: int) -> float:
+    """The same for the exact search of the rows of a CSR matrix."""
+    n, m = X.shape
+    width, entry = min(k + SLACK, n - 1), 44.0 if metric == "cosine" else 28.0
+    copies = 16.0 * n + 24.0 * X.nnz  # the rows once more, and their columns as lists
+    scratch = 4.0 * n + 64.0 * min(m, X.nnz)
+    return n * (width * 24.0 + 40) + X.nnz * entry + copies + n_jobs * scratch + 16e6
+
+
 def exact_sparse(X: Matrix, k: int, metric: str, run: Run) -> tuple[Indices, FloatArray]:
     """Exact neighbours of the rows of a CSR matrix among themselves."""
     (n, m), n_jobs = X.shape, run.n_jobs
     width, rule = min(k + SLACK, n - 1), RULES[metric]
-    entry = 44.0 if metric == "cosine" else 28.0
-    copies = 16.0 * n + 24.0 * X.nnz  # the rows once more, and their columns as lists
-    scratch = 4.0 * n + 64.0 * min(m, X.nnz)
-    need = n * (width * 24.0 + 40) + X.nnz * entry + copies + n_jobs * scratch + 16e6
+    need = forecast_sparse(X, k, metric, n_jobs)
     run.check_memory(need, f"The neighbour search of {n} sparse rows", "Raise max_memory or lower n_jobs.")
     P, factor = _prepare_sparse(X, metric)
     indptr, indices, values = _csr_parts(P)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..data import Table
 from ..data.annotated import named_labels
+from ..data.archive import atomic_file
 from ..errors import InvalidParameterError, MissingDependencyError
 from ..graph import Graph
 from ..run import Run
@@ -132,10 +133,8 @@ class Faithfulness:
         }
         text = json.dumps(meta, indent=1, allow_nan=False)
         if path is not None:
-            part = f"{os.fspath(path)}.part"
-            with open(part, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(part, path)
+            with atomic_file(path) as file:
+                file.write(text.encode())
         return text
 
     def _records(self) -> list[dict[str, Any]]:

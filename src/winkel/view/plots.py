@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import integer, new_file, positive
+from ..data.archive import atomic_file
 from ..errors import InvalidInputError, InvalidParameterError, missing_extra
 from ..maps import Map, as_map
 from ..measures.faithfulness import Faithfulness
@@ -189,13 +190,8 @@ def plot_maps(
 def save_figure(figure: Any, path: str | Path, dpi: float = 150) -> None:
     """Write the picture to a temporary file, then rename it, so that no half-written one is left behind."""
     path = new_file("path", path)
-    part = path.with_name(f".{path.stem}.part{path.suffix or '.png'}")
-    try:
-        with require_matplotlib().rc_context(_LETTERS_AS_TEXT):
-            figure.savefig(part, dpi=dpi)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with require_matplotlib().rc_context(_LETTERS_AS_TEXT), atomic_file(path) as file:
+        figure.savefig(file, dpi=dpi, format=path.suffix[1:] or "png")
 
 
 def require_matplotlib() -> Any:

@@ -14,7 +14,7 @@ from ...data import Table
 from ...embedding import Embedding
 from ...errors import InvalidInputError
 from ...graph import Graph, nearest_rows, neighbor_graph
-from ...graph.knn import count_items, usable_neighbors
+from ...graph.knn import count_items, search_memory, usable_neighbors
 from ...graph.metrics import metric_name
 from ...problem.distortions.base import registered
 from ...run import Run
@@ -76,6 +76,28 @@ def fit(data: Any, settings: Settings, run: Run) -> Embedding:
         graph=source.graph,
         frames=found.frames,
     )
+
+
+def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
+    """Bytes that `fit` takes at most, beside the data: a search, then weights with what the start needs, or with the solver's steps."""
+    n, objective = count_items(data), settings.objective
+    columns = data.shape[1] if isinstance(data, Table) else 0
+    sparse = isinstance(data, Table) and sp.issparse(data.values)
+    itemsize = data.dtype.itemsize if isinstance(data, Table) and not sparse else 8
+    weights = objective.memory(n, columns, 4 if sparse and objective.neighbors(n) is None else itemsize)
+    source = Source(n, np.float64, data if isinstance(data, Table) else None)
+    how = settings.init if isinstance(settings.init, str) else "random"
+    how = objective.usual_start(source) if how == "auto" else how
+    start = 0.0
+    if how == "pca":  # centred rows, of sparse ones their dense form beside
+        start = (3 if sparse else 1) * float(itemsize) * n * columns + 16.0 * min(n, columns) ** 2
+    elif how == "spectral":
+        start = 2300.0 * n
+    search, k = 0.0, objective.neighbors(n)
+    if k is not None and not isinstance(data, Graph):
+        search = search_memory(data, min(k, n - 1), settings.metric, n_jobs)
+    held = max(weights, 0.6 * weights + start) + 200.0 * n * settings.n_components
+    return 6e6 + max(search, held)
 
 
 def prepare(data: Any, objective: Objective, metric: Metric, run: Run) -> tuple[Source, Objective]:

@@ -13,14 +13,14 @@ from .data_kernels import dense
 
 Matrix = NDArray[np.float64]
 
-_SCRATCH = 2**23  # numbers in one block of neighbourhoods
+SCRATCH = 2**23  # numbers in one block of neighbourhoods
 
 
 def weights_by_rows(X: Any, index: NDArray[np.int32], regularization: float, gamma: float | None) -> Matrix:
     """The weights of all rows, n × k with rows of sum one, in the space of the linear kernel, or with γ of the RBF."""
     n, k = index.shape
     W = np.empty((n, k))
-    step = max(1, _SCRATCH // (k * max(int(X.shape[1]), k)))
+    step = max(1, SCRATCH // (k * max(int(X.shape[1]), k)))
     for start in range(0, n, step):
         listed = index[start : start + step]
         own, others = dense(X[start : start + step]), dense(X[listed.ravel()]).reshape(*listed.shape, -1)
@@ -44,7 +44,7 @@ def weights_by_similarity(K: sp.csr_array, index: NDArray[np.int32], regularizat
     """The weights of all rows in the space of a similarity, sparse n × n; its diagonal is one where it has none."""
     n, k = index.shape
     W = np.empty((n, k))
-    step = max(1, _SCRATCH // (8 * k * k))
+    step = max(1, SCRATCH // (8 * k * k))
     diagonal = K.diagonal()
     S = sp.csr_array(K + sp.dia_array((np.where(diagonal == 0, 1.0, 0.0)[None, :], [0]), shape=K.shape))
     own = S.diagonal()

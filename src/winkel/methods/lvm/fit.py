@@ -14,6 +14,7 @@ from ...data import Table, as_table
 from ...embedding import Embedding
 from ...errors import DataWarning, InvalidInputError
 from ...graph import Graph, neighbor_graph, spectral_embedding
+from ...graph.knn import count_items, search_memory
 from ...graph.precomputed import distances_by_function
 from ...run import Run
 from ...solvers import iterate
@@ -22,7 +23,7 @@ from ...typing import FloatArray, Metric
 from .coarsening import coarsen, enough_levels
 from .landmarks import ByMatrix, ByPaths, ByRows, Nearest
 from .model import Model
-from .neighborhood import Neighborhood, Vector, find_neighborhood
+from .neighborhood import Vector, find_neighborhood
 from .place import Surroundings
 
 STARTS = ("spectral", "random")
@@ -67,7 +68,6 @@ def fit(data: Any, settings: Settings, run: Run) -> Fit:
     )
     component = _components(graph, settings.components)
     neighborhood = find_neighborhood(graph, settings.n_steps, run)
-    _check_memory(graph, neighborhood, settings, run)
     levels = enough_levels(graph.n) if settings.levels is None else settings.levels
     coarse = coarsen(neighborhood, levels, _nearest(data, metric, graph, run), run)
     model = Model(neighborhood, coarse, run, single=kind == np.float32)
@@ -156,8 +156,14 @@ def _start(settings: Settings, model: Model, unit: float, run: Run) -> Vector:
     return START * np.sqrt(n) * Y
 
 
-def _check_memory(graph: Graph, neighborhood: Neighborhood, settings: Settings, run: Run) -> None:
-    """Refuse what does not fit; pairs of blocks take no memory, so items and similar pairs decide."""
-    similar = len(neighborhood.source) + 2 * graph.n
-    forecast = graph.n * (16 * 8 * settings.n_components + 400) + similar * 120
-    run.check_memory(forecast, f"The latent variable model of {graph.n} items", "Raise max_memory.")
+def forecast(
+    data: Any, n_neighbors: int, n_components: int, n_steps: int, metric: Metric, n_jobs: int
+) -> float:
+    """Bytes that a fit takes at most, beside the data; pairs of blocks take none, so items and similar pairs decide.
+
+    Bytes of an arc, of an item and of a coordinate were measured (tests/fire/memory.py).
+    """
+    n = count_items(data)
+    arcs = 2 * data.n_edges if isinstance(data, Graph) else n * min(n_neighbors, n - 1) ** n_steps
+    held = 110.0 * arcs + n * (1100.0 + 560.0 * n_components)
+    return 6e6 + max(search_memory(data, min(n_neighbors, n - 1), metric, n_jobs), held)

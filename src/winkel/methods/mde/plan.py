@@ -19,7 +19,7 @@ from ...checks import choice, integer, optional, positive
 from ...data import Table
 from ...errors import InvalidParameterError
 from ...graph import Graph
-from ...graph.knn import count_items, neighbor_graph, usable_neighbors
+from ...graph.knn import count_items, neighbor_graph, search_memory, usable_neighbors
 from ...graph.precomputed import distances_by_function
 from ...graph.structure import graph_of_groups, neighbor_groups
 from ...problem import Centered, Constraint, Problem, SolverSettings, Stage, penalties
@@ -30,9 +30,17 @@ from ...solvers import iterate
 from ...solvers.lbfgs import LBFGS
 from ...typing import FloatArray, Metric
 from ..starts import pivot_start, principal_start, rough_principal_start, spectral_start
-from .affinities import shortened
+from .affinities import list_length, shortened
 from .focus import Focus, check_focus, choose_focus
-from .problems import Asked, Forces, distance_problem, listed_neighbors, named_constraint, neighbor_problem
+from .problems import (
+    PAIR_BYTES,
+    Asked,
+    Forces,
+    distance_problem,
+    listed_neighbors,
+    named_constraint,
+    neighbor_problem,
+)
 
 # Stages of weak repulsion that lead to the Cauchy penalty: what belongs together gathers before it is spread out. A map that
 # repels more is wider, so it is stretched between stages. With a narrow start the objective ends lower than with three
@@ -128,6 +136,31 @@ def _repulsive_pairs(asked: str, solver: str) -> str:
     """What was asked for; batches of pairs know no sum over all pairs, so "auto" is a sample with them."""
     auto = isinstance(asked, str) and asked == "auto"
     return "sampled" if auto and isinstance(solver, str) and solver == "stochastic" else asked
+
+
+# Bytes of a fit, measured (tests/fire/memory.py): for each entry of the lists where all pairs repel (in double and in single precision), for each pair where a sample does,
+# for each row beside those, for each coordinate of a row; and whatever the size.
+_ENTRY, _PAIR, _ROW, _START, _COORDINATE, _FIXED = (122.0, 112.0), 75.0, 200.0, 1000.0, 8.0, 6e6
+
+
+def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
+    """Bytes that a map of `data` takes at most, beside the data: an upper estimate, where no two rows list each other."""
+    n = count_items(data)
+    coordinates = n * settings.n_components * _COORDINATE * (2 * settings.memory_size + 12)
+    if settings.preserve == "distances":
+        return _FIXED + coordinates + PAIR_BYTES * min(n * (n - 1) // 2, settings.max_distances)
+    k = min(settings.n_neighbors, n - 1)
+    if settings.forces.cauchy:
+        k = max(k, list_length(n, k))
+        sparse = isinstance(data, Table) and issparse(
+            data.values
+        )  # whose rows seldom list each other: more pairs
+        entry = _ENTRY[getattr(data, "dtype", None) == np.float32] * (1.2 if sparse else 1.0)
+        held = n * (entry * k + _ROW)
+    else:
+        held = n * (_PAIR * k * (1 + settings.repulsive_fraction) + _START)
+    rows = 40.0 * data.values.nnz if isinstance(data, Table) and issparse(data.values) else 0.0
+    return _FIXED + max(search_memory(data, k, settings.metric, n_jobs), held + rows + coordinates)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ...data import Table
 from ...embedding import Embedding
@@ -67,7 +66,6 @@ def fit(table: Table, settings: Settings, run: Run) -> Embedding:
     `landmarks`.
     """
     X: Rows = table.values
-    _check_memory(X, settings, run)
     nonzero = np.flatnonzero(row_norms(X) > 0)
     marks = _landmarks(nonzero, settings, run)
     if len(marks) < 2:
@@ -226,17 +224,19 @@ def _landmarks(nonzero: IntArray, settings: Settings, run: Run) -> IntArray:
     return np.sort(nonzero[run.stream("landmarks").permutation(len(nonzero))[:m]])
 
 
-def _check_memory(X: Rows, settings: Settings, run: Run) -> None:
-    n = X.shape[0]
+def forecast(shape: tuple[int, int], nnz: int | None, settings: Settings) -> float:
+    """Bytes that a fit takes at most, beside the data; nnz of sparse rows. Measured (tests/fire/memory.py).
+
+    How many pairs are similar is known by the sparsity; a threshold that is given may keep more, which stops at the limit.
+    """
+    n, columns = shape
     m = n if settings.n_landmarks is None else min(n, settings.n_landmarks)
-    entries = 4.0 * X.nnz * m / n if issparse(X) else 1.0 * m * X.shape[1]
-    wide = 4.0 * entries + 260.0 * m * settings.n_components
+    entries = columns * m if nnz is None else 4.0 * nnz * m / n
+    pairs = (1 - settings.sparsity) * m * m / 2
+    matched = 20.0 * entries + 300.0 * m * settings.n_components + 64.0 * pairs
     square = 48.0 * m * m if settings.solver == "dense" else 0.0
-    run.check_memory(
-        wide + square,
-        f"Similarity matching of {m} rows",
-        'Use n_landmarks, or solver="quasi_newton".' if square else "Use n_landmarks.",
-    )
+    extended = 12e6 + (58.0 * settings.extension_neighbors + 8.0 * columns) * n if m < n else 0.0
+    return 8e6 + matched + square + extended
 
 
 def _without_angles(X: Rows, settings: Settings, run: Run) -> Embedding:

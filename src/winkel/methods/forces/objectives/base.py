@@ -162,6 +162,11 @@ class Objective(ABC):
         kernel = self.data_kernel.resolved(source)
         return self if kernel == self.data_kernel else replace(self, **asdict(kernel))  # type: ignore[type-var]
 
+    def memory(self, n: int, columns: int, itemsize: int) -> float:
+        """Bytes that weights and forces of n rows take at most, measured (tests/fire/memory.py): by lists or for all pairs."""
+        k = self.neighbors(n)
+        return 40.0 * n * n if k is None else (95.0 if itemsize == 8 else 80.0) * n * k
+
     def neighbors(self, n: int) -> int | None:
         """How many neighbours of each of n rows are needed, if any."""
         return self.data_kernel.neighbors(n)

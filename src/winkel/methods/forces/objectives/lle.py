@@ -15,7 +15,7 @@ from ....typing import FloatArray
 from ..balance import Balance, balanced_places
 from ..data_kernels import ListedKernel, NewRows, Source, neighbor_lists
 from ..force_problem import ForceProblem
-from ..reconstruction import weights_by_rows, weights_by_similarity, weights_of, weights_of_similar
+from ..reconstruction import SCRATCH, weights_by_rows, weights_by_similarity, weights_of, weights_of_similar
 from ..schedule import Schedule
 from .base import Matrix, Pair, PairObjective, Sums
 
@@ -95,6 +95,13 @@ class LLE(PairObjective):
     def neighbors(self, n: int) -> int | None:
         """How many neighbours of each of n rows are needed, if any."""
         return (super().neighbors(n) or self.n_neighbors) if self.uses_metric else None
+
+    def memory(self, n: int, columns: int, itemsize: int) -> float:
+        """Blocks of neighbourhoods, then WᵀW, in which up to k² entries stand for a row."""
+        k = self.neighbors(n)
+        if k is None or self.data_kernel.listed:
+            return super().memory(n, columns, itemsize) + (0.0 if k is None else 42.0 * n * k * k)
+        return max(20.0 * min(SCRATCH, n * k * max(columns, k)), 42.0 * n * k * k)
 
     def weights(self, source: Source, run: Run) -> Reconstruction:
         """How rows are reconstructed from their neighbours."""

@@ -64,11 +64,15 @@ class PCA(Objective):
         """A random start, as in the paper's figure 2."""
         return "random"
 
+    def memory(self, n: int, columns: int, itemsize: int) -> float:
+        """Centred rows in double precision, of a linear kernel; else all similarities. With a rank its factors too."""
+        low = 40.0 * n * (self.rank or 0)
+        if self.kernel_x not in ("linear", "centered_linear"):
+            return 40.0 * n * n + low
+        return (8.0 if itemsize == 8 else 16.0) * n * columns + 16.0 * min(n, columns) ** 2 + low
+
     def weights(self, source: Source, run: Run) -> Gram:
         """The centred similarities; of a linear kernel by a factor, without an n × n matrix."""
-        if source.table is not None:
-            n, m = source.table.shape
-            run.check_memory(16.0 * n * m, f"Centred rows, {n} × {m}", "Use fewer columns.")
         factor = self.data_kernel.centred_factor(source)
         return DenseGram.of(self.data_kernel.gram(source, run)) if factor is None else FactoredGram(factor)
 
