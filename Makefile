@@ -60,7 +60,7 @@ coverage-run:
 	  -m pytest $(COVERED) -m "not slow and not browser" -n 2 -q -p no:cacheprovider
 	COVERAGE_FILE=$(COVERAGE)/data $(DEV)/python -m coverage combine --quiet
 	COVERAGE_FILE=$(COVERAGE)/data $(DEV)/python -m coverage report --show-missing --skip-covered
-	$(DEV)/gcovr --root cpp --object-directory $(COVERAGE) --merge-mode-functions merge-use-line-0 --sort uncovered-number $(COVERAGE)
+	$(DEV)/gcovr --root cpp --object-directory $(COVERAGE) --merge-lines --merge-mode-functions merge-use-line-0 --sort uncovered-number $(COVERAGE)
 
 # The core by several compilers, warnings as errors, and the tests that reach it the most. Not part of CI: 10 minutes each.
 COMPILERS ?= g++-11 g++-12 clang++-14
