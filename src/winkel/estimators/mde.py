@@ -77,10 +77,10 @@ class MDE(GraphEmbedder):
     repulsive_pairs : {"auto", "sampled", "all"}, default="auto"
         Which pairs repel. "all" draws none: all repel, without the noise of sampling, in two and three dimensions by a
         field, in others by the exact sum. "auto" is "all" for the Cauchy penalty, else "sampled".
-    focus : {"auto", "shape", "neighbors"} or float, default="auto"
+    focus : {"auto", "flat", "shape", "neighbors"} or float, default="auto"
         What to keep where not all can be kept: from 0, "shape", where what hangs together stays whole, to 1, "neighbors", where each
-        row sees its nearest. "auto" is "shape" for data that are connected and at most a surface, else "neighbors";
-        `result_.settings["focus_reason"]` says so. For the default penalties.
+        row sees its nearest. "flat" keeps the lengths of paths, which unrolls a bent sheet. "auto" is "flat" for a surface that lies
+        flat so, "shape" for other data that are connected and at most a surface, else "neighbors"; `result_.settings["focus_reason"]` says so. For the default penalties.
     loss : str or callable, default="absolute"
         For preserve="distances": a name of `winkel.losses`, or what makes a distortion from original distances.
     max_distances : int, default=50000000
@@ -286,7 +286,7 @@ class MDE(GraphEmbedder):
         in_unit = self.preserve == "distances" and not self._standardized
         return {
             "Y": self._metric_power * int(in_unit),
-            "distance_scale": -self._metric_power * int(self._standardized),
+            "distance_scale": -self._metric_power * int(self._standardized or self.preserve == "neighbors"),
             "graph": self._metric_power,
             "_rows": 1,
         }

@@ -27,7 +27,7 @@ from ..graph.metrics import metric_name
 from ..graph.origin import Recall
 from ..methods.mde.affinities import list_length
 from ..methods.mde.distinct import Items
-from ..methods.mde.focus import Focus, choose_focus
+from ..methods.mde.focus import FLAT, Focus, choose_focus
 from ..methods.mde.plan import CAUCHY_STAGES, FEW_ROWS, STAGED_ITERATIONS, Settings, widened
 from ..methods.mde.problems import cauchy_repulsion
 from ..methods.starts import along_axes, principal_axes, principal_sample
@@ -150,6 +150,7 @@ def _check(source: Source, settings: Settings) -> str:
     for what, wrong in (
         (f"metric={metric!r}", metric not in METRICS),
         ('preserve="distances"', settings.preserve != "neighbors"),
+        ('focus="flat"', settings.focus == FLAT),
         (f"n_components={settings.n_components}", settings.n_components != 2),
         (
             "other forces than the default",
@@ -238,7 +239,7 @@ def _problem(
     """What attracts and what repels, as `methods.mde` poses it."""
     forces = settings.forces
     assert forces.repulsive is not None
-    focus = choose_focus(settings.focus, _Lists(folder, layout, k))  # type: ignore[arg-type]
+    focus = choose_focus(settings.focus, _Lists(folder, layout, k), run, may_lie_flat=False)  # type: ignore[arg-type]
     fraction = settings.repulsive_fraction * focus.share
     # Weights are one on average, and each pair attracts two rows.
     background = cauchy_repulsion(forces.repulsive, fraction, 2 * pairs.count / layout.n, layout.n)

@@ -23,11 +23,11 @@ from ...solvers.base import History, Status
 from ...typing import FloatArray, IntArray
 from .affinities import list_length
 from .distinct import Items, find_items
-from .focus import FOCUS_SETTINGS
+from .focus import FLAT, FOCUS_SETTINGS
 from .leanings import Leanings
 from .placement import Affinities, Surroundings, landmarks, place_by_distances, place_by_neighbors
 from .plan import ITERATIONS, Settings, Source, focus_of, make_plan, make_problem
-from .problems import check_weights, repulsion_of_a_row
+from .problems import check_weights, flat_loss, repulsion_of_a_row
 from .spectrum import plan_after
 
 _BLOCK = 4096  # new rows placed at a time, which bounds the memory
@@ -63,10 +63,15 @@ class Model:
         return self._kept["surroundings"]
 
     @property
+    def flat(self) -> bool:
+        """Whether the map keeps lengths of paths along the data."""
+        return self.result.settings.get("focus") == FLAT
+
+    @property
     def affinities(self) -> Affinities | None:
         """How fitted rows attract new ones, where they do so by their distances; None where all alike."""
         graph, k = self.result.graph, self.n_neighbors
-        if not self.settings.forces.cauchy or graph is None or graph.knn_distances is None:
+        if self.flat or not self.settings.forces.cauchy or graph is None or graph.knn_distances is None:
             return None
         n = len(self.places)
         listed = min(n, max(k, min(list_length(n, k), _WIDE * k)))
@@ -166,7 +171,10 @@ def place(model: Model, rows: Table, run: Run) -> FloatArray:
     new, affinities = np.flatnonzero(distance[:, 0] > 0), model.affinities
     for start in range(0, len(new), _BLOCK):
         part = new[start : start + _BLOCK]
-        if settings.preserve == "neighbors":
+        if model.flat:
+            lengths = distance[part] * model.distance_scale
+            placed[part] = place_by_distances(Y, index[part], lengths, flat_loss, run)
+        elif settings.preserve == "neighbors":
             placed[part] = place_by_neighbors(
                 Y, index[part], distance[part], settings.forces, model.repulsion, run,
                 weights=None if affinities is None else affinities.weights(distance[part], run), held=model.surroundings(run).held,
@@ -255,7 +263,7 @@ def _embed(
     before: Model | None = None,
 ) -> Model:
     """The map of all that is in `source`; with `before`, from the map of another focus."""
-    focus = focus_of(source, settings)
+    focus = focus_of(source, settings, run, may_lie_flat=leanings is None)
     if settings.preserve == "neighbors" and settings.forces.cauchy:
         settings = replace(settings, focus=focus.value)
     if before is None:
@@ -269,7 +277,7 @@ def _embed(
     if settings.preserve == "neighbors" and settings.forces.cauchy:
         result = replace(result, settings={**result.settings, **focus.settings})
     repulsion = 0.0
-    if settings.preserve == "neighbors" and source.graph is not None:
+    if settings.preserve == "neighbors" and source.graph is not None and not focus.flat:
         repulsion = repulsion_of_a_row(plan.problem, source.graph)
     return Model(
         settings=settings,
@@ -282,7 +290,7 @@ def _embed(
 
 def _with_scale(result: Embedding, settings: Settings, scale: float) -> Embedding:
     """The result, saying what distances were multiplied by, if they were preserved."""
-    if settings.preserve != "distances":
+    if settings.preserve != "distances" and settings.focus != FLAT:
         return result
     return replace(result, settings={**result.settings, "distance_scale": scale})
 

@@ -133,22 +133,27 @@ def place_by_distances(
     make: Callable[[FloatArray], Distortion],
     run: Run,
 ) -> FloatArray:
-    """Positions whose distances to the landmarks `marks` are as near to `distances` (q × landmarks) as the loss asks.
+    """Positions whose distances to the fitted rows `marks` are as near to `distances` (q × marks) as the loss asks.
+
+    `marks` are the same for all rows, or the own ones of each (q × marks).
 
     `make` makes the loss from a vector of distances, entry by entry, as for the fitted pairs.
     """
     anchors = np.ascontiguousarray(Y, dtype=np.float64)
     wanted = np.ascontiguousarray(distances, dtype=np.float64)
     nearest = np.argsort(wanted, axis=1, kind="stable")[:, :_NEAREST].astype(np.int32)
-    start = weighted_mean(anchors, marks[nearest], np.take_along_axis(wanted, nearest, axis=1))
+    marks = np.broadcast_to(marks, wanted.shape)
+    start = weighted_mean(
+        anchors, np.take_along_axis(marks, nearest, axis=1), np.take_along_axis(wanted, nearest, axis=1)
+    )
     fused = make(wanted.ravel()).fused()
     if len(fused) != 1:
-        rows = [_place_row(anchors[marks], make(wanted[i]), start[i]) for i in range(len(start))]
+        rows = [_place_row(anchors[marks[i]], make(wanted[i]), start[i]) for i in range(len(start))]
         return np.stack(rows)
     # A loss takes its floor from the mean of its distances, which must not depend on what rows come together.
     part = replace(fused[0], floor=1e-6 * float(anchors.std()) or DEFAULT_FLOOR)
     weights = np.reshape(np.broadcast_to(part.weights, wanted.size), wanted.shape)
-    group = _group(part, np.broadcast_to(marks, wanted.shape), weights, wanted)
+    group = _group(part, marks, weights, wanted)
     return _core.place_rows(anchors, start, [group], _MAX_ITER, _TOL, run.n_jobs)
 
 

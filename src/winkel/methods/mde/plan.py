@@ -22,7 +22,7 @@ from ...graph import Graph
 from ...graph.knn import count_items, neighbor_graph, search_memory, usable_neighbors
 from ...graph.precomputed import distances_by_function
 from ...graph.structure import graph_of_groups, neighbor_groups
-from ...problem import Centered, Constraint, Problem, SolverSettings, Stage, penalties
+from ...problem import Anchored, Centered, Constraint, Problem, SolverSettings, Stage, penalties
 from ...problem.distortions import Distortion
 from ...problem.distortions.base import as_loss
 from ...run import Run
@@ -31,12 +31,13 @@ from ...solvers.lbfgs import LBFGS
 from ...typing import FloatArray, Metric
 from ..starts import pivot_start, principal_start, rough_principal_start, spectral_start
 from .affinities import list_length, shortened
-from .focus import Focus, check_focus, choose_focus
+from .focus import FLAT, Focus, check_focus, choose_focus
 from .problems import (
     PAIR_BYTES,
     Asked,
     Forces,
     distance_problem,
+    flat_problem,
     listed_neighbors,
     named_constraint,
     neighbor_problem,
@@ -217,7 +218,7 @@ def make_plan(source: Source, settings: Settings, run: Run) -> Plan:
     problem, distances, scale = asked.problem, asked.distances, asked.scale
     if not isinstance(settings.init, str):  # the user knows where to begin, so there is nothing to lead up to
         return Plan(problem, settings.init, (), settings.solving(ITERATIONS), scale)
-    stages = _stages(problem) if settings.preserve == "neighbors" and settings.forces.cauchy else ()
+    stages = _stages(problem) if distances is None and settings.forces.cauchy else ()
     start = _start(problem, source, settings, run)
     if distances is not None:
         start = fit_scale(problem, start, distances)
@@ -233,7 +234,10 @@ def make_problem(
     data, graph, m = source.data, source.graph, settings.n_components
     if settings.preserve == "neighbors":
         assert graph is not None
-        forces, fraction = settings.forces, settings.repulsive_fraction * focus_of(source, settings).share
+        focus = focus_of(source, settings, run)
+        if focus.flat:
+            return flat_problem(graph, constraint, m, run, source.weights, scale)
+        forces, fraction = settings.forces, settings.repulsive_fraction * focus.share
         lists, k = source.lists or graph, settings.n_neighbors
         return Asked(neighbor_problem(lists, forces, k, fraction, constraint, m, run, source.weights))
     # Neighbour lists and sparse matrices hold some distances only; the others are paths between them.
@@ -251,8 +255,14 @@ def make_problem(
     )
 
 
-def focus_of(source: Source, settings: Settings) -> Focus:
+def focus_of(source: Source, settings: Settings, run: Run, *, may_lie_flat: bool = True) -> Focus:
     """Where between shape and neighbours the map is to be; other forces than the default have no such place."""
+    lengths = source.graph is not None and source.graph.has_distances
+    centred = isinstance(settings.constraint, Centered | Anchored)
+    if settings.focus == FLAT and not (lengths and centred):
+        raise InvalidParameterError(
+            'focus="flat" keeps lengths of paths: it goes with a centred map of rows, or of a graph with distances.'
+        )
     if settings.preserve != "neighbors" or not settings.forces.cauchy or source.graph is None:
         if settings.focus != "auto":
             raise InvalidParameterError(
@@ -260,7 +270,7 @@ def focus_of(source: Source, settings: Settings) -> Focus:
                 "Use repulsive_fraction with other penalties."
             )
         return Focus(1.0, "focus is for the default forces.")
-    return choose_focus(settings.focus, source.graph)
+    return choose_focus(settings.focus, source.graph, run, may_lie_flat=may_lie_flat and centred)
 
 
 def _stages(problem: Problem) -> tuple[Stage, ...]:
@@ -274,6 +284,10 @@ def _start(problem: Problem, source: Source, settings: Settings, run: Run) -> Fl
     graph, m, init = source.graph, settings.n_components, settings.init
     if init == "random":
         return problem.constraint.initialize(*problem.shape, run.seed)
+    flat = settings.preserve == "neighbors" and focus_of(source, settings, run).flat
+    if flat and init == "auto":
+        assert graph is not None
+        return pivot_start(graph, m, run)
     cauchy = settings.preserve == "neighbors" and settings.forces.cauchy
     rows = source.data.values if isinstance(source.data, Table) else None
     if init == "pca" and rows is None:

@@ -23,20 +23,24 @@ from ...problem import Anchored, Centered, Constraint, Problem, Standardized, pe
 from ...problem.constraints import as_constraint
 from ...problem.distortions import Custom, Distortion, Weighted
 from ...problem.distortions.base import as_loss, as_penalty
+from ...problem.distortions.losses import Quadratic
 from ...run import Run
 from ...typing import FloatArray, IntArray, Metric, RandomState
 from .affinities import affinities, has_full_lists, list_length, shortened
 from .focus import check_focus, choose_focus
 
-# A row's attraction by all its neighbours together, over its Cauchy repulsion by each other row: 10 for up to 4 000 rows, and
+# A row's attraction by all its neighbours together, over its Cauchy repulsion by each other row: 5 for up to 4 000 rows, and
 # from there on growing with the root of their number. In t-SNE this is the mean over the rows of Σ 1/(1 + d²), which ends at about such numbers; as a
 # constant it does not let a map of few rows grow for ever, as t-SNE's does.
-CAUCHY_NORMALIZER, CAUCHY_ROWS, CAUCHY_GROWTH = 10.0, 4000, 0.5
+CAUCHY_NORMALIZER, CAUCHY_ROWS, CAUCHY_GROWTH = 5.0, 4000, 0.5
 # By all others together the repulsion is at least so many times the attraction: few rows are else held together more than apart.
 CAUCHY_LEAST = 50.0
 # Weights 2 and 1 of a neighbour graph to this power: rows that list each other more often are of one kind. On MNIST 2
 # instead of 1 brings recall from 0.365 to 0.378 and label accuracy from 0.973 to 0.976.
 CAUCHY_MUTUAL = 2
+# Of a surface that lies flat, paths for each row whose lengths are kept beside those of its edges, and the rows they start from.
+FLAT_PATHS, FLAT_SOURCES = 20, 256
+_LEAST_LENGTH = 1e-3  # of mean edges: shorter ones count as these, whose errors count most
 MAX_DISTANCES = 5 * 10**7  # pairs whose distances are preserved at most, which take about 4.5 GB
 WIDEST = 1e12  # times the median weight of similar pairs, that a weight may have
 HEAVIEST = 1e30  # weight of a pair, with squares of distances still a number in single precision
@@ -139,10 +143,10 @@ def preserve_neighbors(
         "sampled" draws dissimilar pairs, weight −1, uniformly among the pairs that are not similar. "all" draws none: the
         same total repulsion is shared by all pairs of rows, summed as a field in two and three dimensions. "auto" is "all"
         for the Cauchy penalty, else "sampled". The Cauchy penalty is felt by close rows only, so it is not shared out:
-        each row repels each other with a tenth of its attraction (less where there are more than 4 000 rows), and neighbours
+        each row repels each other with a fifth of its attraction (less where there are more than 4 000 rows), and neighbours
         attract by their distances.
-    focus : {"auto", "shape", "neighbors"} or float, default="auto"
-        As in `winkel.MDE`: how much of the Cauchy repulsion there is.
+    focus : {"auto", "flat", "shape", "neighbors"} or float, default="auto"
+        As in `winkel.MDE`: how much of the Cauchy repulsion there is; with "flat" there is none, and lengths of paths are preserved.
     sample_weight : array of shape (n_rows,) or None, default=None
         Positive numbers; the weight of a pair is multiplied by the root of those of its two rows.
     constraint : {"centered", "standardized"} or Constraint, default="centered"
@@ -181,7 +185,11 @@ def preserve_neighbors(
     weights = None if sample_weight is None else check_weights(sample_weight, graph.n)
     place = check_focus(focus)
     if forces.cauchy:
-        fraction *= choose_focus(place, shortened(graph, n_neighbors)).share
+        short = shortened(graph, n_neighbors)
+        chosen = choose_focus(place, short, run, may_lie_flat=isinstance(allowed, Centered))
+        if chosen.flat:
+            return flat_problem(short, allowed, n_components, run, weights).problem
+        fraction *= chosen.share
     return neighbor_problem(graph, forces, n_neighbors, fraction, allowed, n_components, run, weights)
 
 
@@ -391,19 +399,60 @@ def distance_problem(
     if scale is None:
         scale = _natural_scale(distances, n, n_components) if isinstance(constraint, Standardized) else 1.0
     distances = distances if scale == 1.0 else distances * distances.dtype.type(scale)
-    distortion = make(distances)
+    problem = _posed(edges, make(distances), n, constraint, n_components, run, sample_weight)
+    return Asked(problem, distances, scale)
+
+
+def flat_problem(
+    graph: Graph,
+    constraint: Constraint,
+    n_components: int,
+    run: Run,
+    sample_weight: FloatArray | None = None,
+    scale: float | None = None,
+) -> Asked:
+    """The Problem of lengths along a neighbour graph: those of its edges, and of paths from a sample of rows.
+
+    Lengths are multiplied by `scale`; None makes the mean edge one long.
+    """
+    unit = float(np.mean(graph.edge_distances, dtype=np.float64))
+    scale = 1 / unit if scale is None and unit > 0 else scale or 1.0
+    pairs, lengths = sample_paths(
+        graph, run, max_pairs=FLAT_PATHS * graph.n, n_sources=min(graph.n, FLAT_SOURCES)
+    )
+    edges = np.concatenate([graph.edges, pairs])
+    lengths = np.concatenate([graph.edge_distances, lengths])
+    # An edge may be among the paths of the sample too, which are no longer than it.
+    first = np.unique(edges[:, 0].astype(np.int64) * graph.n + edges[:, 1], return_index=True)[1]
+    edges, lengths = edges[first], lengths[first] * lengths.dtype.type(scale)
+    return Asked(
+        _posed(edges, flat_loss(lengths), graph.n, constraint, n_components, run, sample_weight),
+        lengths,
+        scale,
+    )
+
+
+def flat_loss(lengths: FloatArray) -> Distortion:
+    """Sammon's loss (d − δ)²/δ of lengths δ in mean edges: an error of a long path counts less than the same of a short one."""
+    return Quadratic(lengths, weights=1 / np.maximum(lengths, _LEAST_LENGTH).astype(np.float64))
+
+
+def _posed(
+    edges: IntArray,
+    distortion: Distortion,
+    n: int,
+    constraint: Constraint,
+    n_components: int,
+    run: Run,
+    sample_weight: FloatArray | None,
+) -> Problem:
+    """The Problem of pairs and their distortion, each pair weighed by the product of its rows' weights."""
     if sample_weight is not None:
         both = sample_weight[edges].prod(axis=1)
         distortion = _scaled(distortion, both / both.mean())
-    problem = Problem(
-        edges,
-        distortion,
-        n_items=n,
-        n_components=n_components,
-        constraint=constraint,
-        n_jobs=run.n_jobs,
+    return Problem(
+        edges, distortion, n_items=n, n_components=n_components, constraint=constraint, n_jobs=run.n_jobs
     )
-    return Asked(problem, distances, scale)
 
 
 def _natural_scale(distances: FloatArray, n: int, m: int) -> float:

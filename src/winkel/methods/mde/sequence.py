@@ -13,7 +13,7 @@ from ...graph import Graph
 from ...problem import Problem, Pulls, solve
 from ...run import Run
 from ...typing import FloatArray, IntArray
-from .plan import Settings, Source, make_plan
+from .plan import Settings, Source, focus_of, make_plan
 
 Common = tuple[IntArray, IntArray]  # rows of one table, and the rows of another that are the same items
 
@@ -36,6 +36,9 @@ def fit_sequence(
 ) -> list[Embedding]:
     """One map for each table: first one after the other, each tied to the one before; then `sweeps` times to both beside it."""
     sources = [Source.of(table, settings, run) for table in tables]
+    if settings.focus == "auto" and settings.preserve == "neighbors" and settings.forces.cauchy:
+        # One choice for all: maps at different places of the line could not be compared.
+        settings = replace(settings, focus=focus_of(sources[0], settings, run, may_lie_flat=False).value)
     maps: list[Embedding] = []
     for t, source in enumerate(sources):
         if t == 0:
