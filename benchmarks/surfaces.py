@@ -1,6 +1,6 @@
 """How flat surfaces are, what `focus="auto"` makes of them, and its scores beside those of the other places.
 
-    python -m benchmarks.surfaces            # about a minute; the figures of docs/mde.md
+python -m benchmarks.surfaces            # about a minute; the figures of docs/mde.md
 """
 
 from __future__ import annotations
