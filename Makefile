@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find cpp src -type f \( -name '*.?pp' -o -name '*.py' -o -name '*.pyi' -o -name 'explorer.*' \)) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint core stubs web format sanitize coverage coverage-run compilers bench papers fire docs dist dist-test release clean
+.PHONY: demo test lint core stubs web format sanitize sanitize-threads coverage coverage-run compilers bench papers fire docs dist dist-test release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/winkel demo
@@ -61,6 +61,10 @@ coverage-run:
 	COVERAGE_FILE=$(COVERAGE)/data $(DEV)/python -m coverage combine --quiet
 	COVERAGE_FILE=$(COVERAGE)/data $(DEV)/python -m coverage report --show-missing --skip-covered
 	$(DEV)/gcovr --root cpp --object-directory $(COVERAGE) --merge-lines --merge-mode-functions merge-use-line-0 --sort uncovered-number $(COVERAGE)
+
+# The pool, fork, cancellation and the main kernels under the thread sanitizer. Part of `make test`, too: seconds on a free machine.
+sanitize-threads: $(VENV)/.test
+	$(BIN)/python -m pytest tests/core/test_pool.py -k thread -q
 
 # The core by several compilers, warnings as errors, and the tests that reach it the most. Not part of CI: 10 minutes each.
 COMPILERS ?= g++-11 g++-12 clang++-14

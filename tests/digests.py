@@ -30,7 +30,7 @@ FILE = Path(__file__).parent / "reference" / "digests.json"
 
 METRICS = ("euclidean", "cosine", "manhattan", "chebyshev", "correlation", "hamming", "jaccard")
 # What depends on the processor still, and is not committed: docs/runtime.md says why.
-PROCESSOR_DEPENDENT = {"KDSClustering"}
+PROCESSOR_DEPENDENT: set[str] = set()
 NUMPY_HAS = np._core._multiarray_umath.__cpu_features__
 
 FITTED, NEW = 240, 12  # rows of the built-in digits

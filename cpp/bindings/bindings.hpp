@@ -49,7 +49,10 @@ class Threads {
 // The GIL is given up while a kernel works; parallel loops then look for signals (module.cpp), which Python
 // has done until now.
 struct Unlocked {
-  Unlocked() { defer_poll(); }
+  Unlocked() {
+    pool::prepare_to_throw();
+    defer_poll();
+  }
   nb::gil_scoped_release release;
 };
 

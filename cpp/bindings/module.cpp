@@ -17,6 +17,7 @@ void look_for_signals() {
 }  // namespace
 
 NB_MODULE(_core, m) {
+  winkel::pool::prepare_to_throw();
   winkel::isa::level();  // a wrong WINKEL_ISA is an error of the import
   winkel::pool::hook().store(look_for_signals);
   m.doc() = "The compiled core of winkel: kernels that know no Python objects but arrays.";

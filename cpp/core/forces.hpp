@@ -137,22 +137,97 @@ struct ListedPairs {
   const T* weights;
 };
 
+// Differences and squared distances of the pairs `begin` to `end` (at most kBatch), which are those of the
+// rows `first` to `last`, from the positions as they are given: lists are short, and each pair is met once.
+template <class T>
+WINKEL_CLONES void measure_rows(const T* __restrict Y, int64_t m, const ListedPairs<T>* pairs, int64_t first,
+                                int64_t last, int64_t begin, int64_t end, T* __restrict apart,
+                                T* __restrict squares) {
+  for (int64_t i = first; i < last; ++i) {
+    const T* __restrict own = Y + i * m;
+    const int64_t from = std::max(begin, pairs->indptr[i]), to = std::min(end, pairs->indptr[i + 1]);
+    if (m == 2) {
+      for (int64_t e = from; e < to; ++e) {
+        const T* __restrict other = Y + 2 * static_cast<int64_t>(pairs->indices[e]);
+        apart[e - begin] = own[0] - other[0];
+        apart[kBatch + e - begin] = own[1] - other[1];
+      }
+    } else {
+      for (int64_t k = 0; k < m; ++k) {
+        const T here = own[k];
+        for (int64_t e = from; e < to; ++e)
+          apart[k * kBatch + e - begin] = here - Y[m * static_cast<int64_t>(pairs->indices[e]) + k];
+      }
+    }
+  }
+  const int64_t count = end - begin;
+  for (int64_t e = 0; e < count; ++e) squares[e] = apart[e] * apart[e];
+  for (int64_t k = 1; k < m; ++k) {
+    const T* __restrict difference = apart + k * kBatch;
+    for (int64_t e = 0; e < count; ++e) squares[e] += difference[e] * difference[e];
+  }
+}
+
+// The sum of a_e b_e in kWide lanes that are added in order, as `collect` has it.
+template <class T>
+WINKEL_INLINE double sum_in_lanes(const T* __restrict a, const T* __restrict b, int64_t count) {
+  if (count <= kWide) {
+    double sum = 0.0;
+    for (int64_t e = 0; e < count; ++e) sum += static_cast<double>(a[e] * b[e]);
+    return sum;
+  }
+  T lanes[kWide] = {};
+  int64_t e = 0;
+  for (; e + kWide <= count; e += kWide)
+    for (int64_t l = 0; l < kWide; ++l) lanes[l] += a[e + l] * b[e + l];
+  for (int64_t l = 0; e + l < count; ++l) lanes[l] += a[e + l] * b[e + l];
+  return fold(lanes);
+}
+
+// The forces on the rows `first` to `last`, whose pairs begin at `begin`, and the sum of their potentials,
+// row by row, added to `total` (values may be null).
+template <class T>
+WINKEL_CLONES double collect_rows(const ListedPairs<T>* pairs, int64_t first, int64_t last, int64_t begin,
+                                  int64_t m, const T* __restrict apart, T* __restrict slopes,
+                                  const T* __restrict values, double total, T* __restrict forces) {
+  const T* __restrict weights = pairs->weights + begin;
+  const int64_t count = pairs->indptr[last] - begin;
+  for (int64_t e = 0; e < count; ++e) slopes[e] *= weights[e];
+  for (int64_t i = first; i < last; ++i) {
+    const int64_t from = pairs->indptr[i] - begin, own = pairs->indptr[i + 1] - begin - from;
+    for (int64_t k = 0; k < m; ++k)
+      forces[i * m + k] = static_cast<T>(sum_in_lanes(slopes + from, apart + k * kBatch + from, own));
+    if (values != nullptr) total += sum_in_lanes(weights + from, values + from, own);
+  }
+  return total;
+}
+
 // force_i = sum_j w_ij f'(s_ij) (y_i - y_j) over the pairs listed for row i; returns sum_ij w_ij f(s_ij), or
-// 0.
+// 0. Rows with few pairs are traced together.
 template <class T>
 double listed_forces(Trace<T> trace, const CurveParams& params, const T* Y, int64_t n, int64_t m,
                      const ListedPairs<T>& pairs, bool with_value, int threads, T* forces) {
-  const std::vector<T> x = by_coordinate(Y, n, m, threads);
-  const Points<T> points{x.data(), n, m};
   return parallel_sum(n, 256, threads, [&](int64_t lo, int64_t hi) {
     RowForces<T> row(m);
+    T* values = with_value ? row.values.data() : nullptr;
     double total = 0.0;
-    for (int64_t i = lo; i < hi; ++i) {
+    for (int64_t i = lo, last; i < hi; i = last) {
+      const int64_t begin = pairs.indptr[i];
+      for (last = i; last < hi && pairs.indptr[last + 1] - begin <= kBatch;) ++last;
+      if (last > i) {
+        const int64_t end = pairs.indptr[last], padded = (end - begin + kWide - 1) / kWide * kWide;
+        kernel<measure_rows<T>>()(Y, m, &pairs, i, last, begin, end, row.apart.data(), row.squares.data());
+        for (int64_t e = end - begin; e < padded; ++e) row.squares[static_cast<size_t>(e)] = T(1);
+        trace(row.squares.data(), padded, &params, row.slopes.data(), values);
+        total = kernel<collect_rows<T>>()(&pairs, i, last, begin, m, row.apart.data(), row.slopes.data(),
+                                          values, total, forces);
+        continue;
+      }
       row.clear();
-      for (int64_t e = pairs.indptr[i]; e < pairs.indptr[i + 1]; e += kBatch) {
-        const int64_t count = std::min(kBatch, pairs.indptr[i + 1] - e);
-        kernel<measure_listed<T>>()(&points, i, pairs.indices + e, count, row.apart.data(),
-                                    row.squares.data());
+      last = i + 1;
+      for (int64_t e = begin; e < pairs.indptr[last]; e += kBatch) {
+        const int64_t count = std::min(kBatch, pairs.indptr[last] - e);
+        kernel<measure_rows<T>>()(Y, m, &pairs, i, last, e, e + count, row.apart.data(), row.squares.data());
         std::copy_n(pairs.weights + e, count, row.weights.data());
         row.add(trace, params, count, m, with_value);
       }

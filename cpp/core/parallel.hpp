@@ -22,6 +22,7 @@
 #include <vector>
 #if !defined(_WIN32)
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <csignal>
 #endif
@@ -36,7 +37,8 @@ constexpr auto kCheckEvery = std::chrono::milliseconds(50);
 constexpr auto kSmallWork = std::chrono::microseconds(50);  // done before a helper is awake
 constexpr int kTurns = 200;  // looks at a flag before a thread sleeps: microseconds
 constexpr int kMostHelpers = 512;
-constexpr size_t kRoom = size_t{1} << 20;  // bytes
+constexpr size_t kRoom = size_t{4} << 20;   // bytes that must be free when a thread starts
+constexpr size_t kStack = size_t{2} << 20;  // bytes of a helper's stack
 
 // Called about every 50 ms by the thread that started a loop; what it throws ends the loop. Null: nobody
 // asks.
@@ -96,6 +98,17 @@ struct Place {
 inline Place& place() {
   WINKEL_THREAD_LOCAL static Place here;
   return here;
+}
+
+// What the C++ library keeps for a thread that throws is allocated at its first look; without memory for it
+// the C library ends the process. So a thread looks while there is memory. (The result is used, as the call
+// is left out otherwise.)
+inline void prepare_to_throw() {
+  WINKEL_THREAD_LOCAL static bool ready = false;
+  if (ready) return;
+  volatile int thrown = std::uncaught_exceptions();
+  (void)thrown;
+  ready = true;
 }
 
 inline void ask_hook() {
@@ -183,38 +196,70 @@ class Helpers {
     return pool;
   }
 
-  // False when the system allows no more threads: then there are fewer helpers. Signals go to other threads.
+  // False when the system allows no more threads, or has no memory for one: then there are fewer helpers.
+  // Signals go to other threads.
   bool start_thread() {
-    // What the C++ library keeps for a thread that throws is allocated when it first asks; without memory for
-    // it the process would end. So a thread asks at once, while what was kept free for that is free again and
-    // the thread that starts it waits.
-    std::unique_ptr<char[]> room(new (std::nothrow) char[kRoom]);
-    if (room == nullptr) return false;
-    std::atomic<int> step{0};
+    // What a thread asks memory for later, and would end the process without, it asks for at once: while the
+    // room kept free for that is free again and the thread that starts it waits.
+    Birth birth{this};
 #if !defined(_WIN32)
+    // From the system, not the heap: a new thread has no part of that yet, and may not get one.
+    void* room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) return false;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
 #endif
-    bool started = true;
-    try {
-      std::thread([this, &step] {
-        while (step.load(std::memory_order_acquire) == 0) std::this_thread::yield();
-        (void)std::uncaught_exceptions();
-        step.store(2, std::memory_order_release);
-        help();
-      }).detach();
-    } catch (const std::exception&) {  // no more threads, or no memory to start one
-      started = false;
-    }
-    room.reset();
-    step.store(1, std::memory_order_release);
-    while (started && step.load(std::memory_order_acquire) != 2) std::this_thread::yield();
+    const bool started = launch(birth);
+#if !defined(_WIN32)
+    munmap(room, kRoom);
+#endif
+    birth.step.store(1, std::memory_order_release);
+    while (started && birth.step.load(std::memory_order_acquire) != 2) std::this_thread::yield();
 #if !defined(_WIN32)
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 #endif
     return started;
   }
+
+  // A thread that is being started: 1 when it may go on, 2 when it has what it needs.
+  struct Birth {
+    Helpers* pool;
+    std::atomic<int> step{0};
+  };
+
+  static void* live(void* given) {
+    auto* birth = static_cast<Birth*>(given);
+    while (birth->step.load(std::memory_order_acquire) == 0) std::this_thread::yield();
+    prepare_to_throw();
+    Helpers* pool = birth->pool;
+    birth->step.store(2, std::memory_order_release);
+    pool->help();
+    return nullptr;
+  }
+
+#if defined(_WIN32)
+  static bool launch(Birth& birth) {
+    try {
+      std::thread(live, &birth).detach();
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+#else
+  // Not by std::thread: a stack of known size takes less of a memory that is short, and nothing is thrown.
+  static bool launch(Birth& birth) {
+    pthread_attr_t wishes;
+    if (pthread_attr_init(&wishes) != 0) return false;
+    pthread_attr_setstacksize(&wishes, kStack);
+    pthread_attr_setdetachstate(&wishes, PTHREAD_CREATE_DETACHED);
+    pthread_t thread;
+    const bool started = pthread_create(&thread, &wishes, live, &birth) == 0;
+    pthread_attr_destroy(&wishes);
+    return started;
+  }
+#endif
 
   void help() {
     std::unique_lock<std::mutex> lock(mutex_);

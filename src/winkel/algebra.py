@@ -11,11 +11,16 @@ processor and needs no stand-in.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from . import _core
 
@@ -24,6 +29,10 @@ Matrix = NDArray[np.float64]
 _FULL_UP_TO = 96  # rows of a matrix whose eigenvectors are all computed even if few are wanted
 _SPARE, _DEPTH, _RESTARTS = 6, 4, 300  # of the block Krylov method for few eigenvectors
 _SETTLED = 1e-13  # residual, in proportion to the largest eigenvalue
+_BLAS_BUFFER = 48 * 2**20  # bytes that OpenBLAS asks for when a thread first uses it, and some more
+_BLAS_STACK = 16 * 2**20
+_BLAS = threading.local()  # .process: where this thread has made BLAS ask for its buffers
+_IMPORTED_IN = os.getpid()
 
 
 def matmul(a: Any, b: Any, n_jobs: int = 1) -> Any:
@@ -216,3 +225,28 @@ def _each(function: Callable[[Matrix], Matrix], x: Any) -> Any:
     kind = x.dtype if x.dtype == np.float32 else np.dtype(np.float64)
     out = function(np.ascontiguousarray(x, dtype=np.float64).ravel()).reshape(x.shape)
     return out.astype(kind, copy=False) if x.ndim else kind.type(out)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS on one thread, so that n_jobs changes no bytes, and with the memory that it needs, or a MemoryError.
+
+    OpenBLAS ends the process where it is refused memory. It asks when a thread first uses it and keeps what it gets, so here it
+    is made to ask as soon as the same amount has been seen to be free.
+    """
+    controller = ThreadpoolController().select(user_api="blas")
+    new = getattr(_BLAS, "process", None) != os.getpid()
+    if new:
+        room = len(controller) * _BLAS_BUFFER
+        if os.getpid() != _IMPORTED_IN:  # in a forked child its threads start again
+            each = _BLAS_STACK + _BLAS_BUFFER
+            room += sum(library.num_threads - 1 for library in controller.lib_controllers) * each
+        np.empty(room, dtype=np.uint8)
+    with controller.limit(limits=1):
+        if new:
+            block = np.ones((256, 256), order="F")
+            np.dot(block, block)
+            if "scipy.linalg.blas" in sys.modules:  # SciPy brings another one
+                sys.modules["scipy.linalg.blas"].dgemm(1.0, block, block)
+            _BLAS.process = os.getpid()
+        yield

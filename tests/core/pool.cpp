@@ -1,5 +1,6 @@
 // What core/parallel.hpp promises, tried without Python. Ends with a message and 1 at the first broken
 // promise.
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,15 @@
 #include <vector>
 
 #include "core/parallel.hpp"
+
+// Sanitizers need memory of their own.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define WINKEL_SANITIZED 1
+#elif defined(__has_feature)
+#define WINKEL_SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
+#else
+#define WINKEL_SANITIZED 0
+#endif
 
 using namespace winkel;
 
@@ -141,6 +151,31 @@ void a_child_has_its_own_pool() {
   expect(sum_of(3000, 3) == right, "and so does its parent");
 }
 
+// A child that may not have more memory than it has: no helper can start, and the loop runs all the same.
+void without_memory_the_caller_works() {
+#if !WINKEL_SANITIZED
+  const double right = sum_of(3000, 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_AS, &none);
+    bool thrown = false;
+    try {
+      if (sum_of(3000, 3) != right) _exit(2);
+      parallel_blocks(100, 1, 3,
+                      [](int64_t, int64_t) { std::vector<double> large(size_t{1} << 27, toil(1, 1)); });
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    _exit(thrown ? 0 : 3);
+  }
+  int status = 0;
+  expect(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+         "a process without memory works on its own thread, and what it cannot allocate is thrown");
+#endif
+}
+
 void locks_exclude() {
   SpinLock lock;
   int64_t count = 0;
@@ -156,13 +191,14 @@ void locks_exclude() {
 
 }  // namespace
 
-int main(int argc, char**) {
+int main() {
   every_block_runs_once();
   exceptions_arrive();
   loops_within_loops();
   many_callers();
   the_hook_ends_a_loop();
   locks_exclude();
-  if (argc == 1) a_child_has_its_own_pool();  // a sanitizer of threads cannot follow a fork
+  a_child_has_its_own_pool();
+  without_memory_the_caller_works();
   return 0;
 }

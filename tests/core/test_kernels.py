@@ -14,7 +14,7 @@ FLAGS = [
     *("-std=c++17", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-pthread"),
     *("-Wall", "-Wextra", "-Werror", "-Wno-psabi", f"-I{HERE.parents[1] / 'cpp'}"),
 ]
-COMPILER = shutil.which("g++") or shutil.which("clang++")
+COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
 CROSS, EMULATOR = shutil.which("aarch64-linux-gnu-g++"), shutil.which("qemu-aarch64")
 
 

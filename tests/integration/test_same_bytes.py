@@ -37,6 +37,7 @@ CASES = [
         ("baseline", _WITH_AVX2, 1),
         ("v3", _WITHOUT_VECTORS, 3),
         ("v4", _WITHOUT_VECTORS, 2),
+        ("v4", {"OPENBLAS_CORETYPE": "SkylakeX"}, 3),
     )
     if name in _core.instruction_sets()
 ]

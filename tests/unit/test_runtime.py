@@ -1,6 +1,7 @@
 """Fork, exhausted memory, Ctrl-C and callers at the same time, each in a process of its own that may die."""
 
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -122,6 +123,50 @@ def test_control_c_ends_a_fit_soon(name, interrupted):
     assert (
         interrupted[name] < 1.0
     )  # it is seen within 0.3 s; a busy machine and handing over the map may add to that
+
+
+# Megabytes that a fit may take beyond what the process has; all of them by WINKEL_FIRE=1.
+ROOM = (0, 0.1, 0.3, 1, 2, 4, 8, 16, 32, 64, 128, 300) if os.environ.get("WINKEL_FIRE") else (0, 1, 8, 300)
+MAP, REFUSED = 0, 10
+
+
+@pytest.fixture(scope="module")
+def short_of_memory() -> dict[str, object]:
+    """How processes ended that fit in so much room: MAP and REFUSED are of their own will."""
+    return outcomes(f"""
+import ctypes, resource
+from winkel.errors import WinkelError
+
+def trial(name):
+    X = rows(4000, 40)
+    fit(name, rows(1200, 5))  # imports
+    found = []
+    for room in {ROOM}:
+        ctypes.CDLL(None).malloc_trim(0)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used + int(room * 2**20),) * 2)
+            try:
+                fit(name, X)
+            except (MemoryError, WinkelError):
+                os._exit({REFUSED})
+            os._exit({MAP})
+        found.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    return found
+
+each(trial)
+""")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_exhausted_memory_is_an_error(name, short_of_memory):
+    assert set(short_of_memory[name]) <= {MAP, REFUSED}, dict(zip(ROOM, short_of_memory[name], strict=True))
+
+
+def test_memory_was_exhausted(short_of_memory):
+    assert sum(REFUSED in found for found in short_of_memory.values()) > len(NAMES) / 2
 
 
 # Each would take far longer than the test waits.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from .. import _core
+from ..algebra import one_blas_thread
 from ..data.arrays import Matrix
 from ..errors import InvalidInputError
 from ..run import Run
@@ -142,8 +143,8 @@ def _on_the_sphere(fitted: Matrix) -> Callable[[Matrix], Matrix]:
 def _whitened(fitted: Matrix) -> Callable[[Matrix], Matrix]:
     """Rows in coordinates in which the fitted rows have the identity as covariance."""
     wide = fitted.astype(np.float64)
-    covariance = np.atleast_2d(np.cov(wide.T))
-    variance, axes = np.linalg.eigh(covariance)
+    with one_blas_thread():
+        variance, axes = np.linalg.eigh(np.atleast_2d(np.cov(wide.T)))
     if not variance[0] > variance[-1] * 1e-12:
         raise InvalidInputError(
             "metric 'mahalanobis' needs columns whose covariance can be inverted; here some column follows from others, or is "

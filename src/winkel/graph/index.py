@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from .. import _core
+from ..algebra import one_blas_thread
 from ..data import Table
 from ..run import Run, Stream
 from ..typing import FloatArray
@@ -105,7 +105,7 @@ def _directions(P: Float32) -> Float32:
     sample = P[chosen].astype(np.float64)
     sample -= sample.mean(axis=0)
     n, m = sample.shape
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+    with one_blas_thread():  # the same bytes for any number of threads
         if m <= n:
             top = np.linalg.eigh(sample.T @ sample)[1][:, ::-1][:, :_DIRECTIONS]
         else:

@@ -219,7 +219,7 @@ def _amg(problem: Laplacian, block: Matrix, wanted: int, tol: float, max_iter: i
     """LOBPCG preconditioned by smoothed aggregation, from `block`."""
     try:
         import pyamg
-    except ImportError:
+    except ModuleNotFoundError:
         raise missing_extra("pyamg", "amg", 'solver="amg"') from None
     matrix = problem.matrix
     with seeded_global_state(seed):

@@ -7,9 +7,8 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ..algebra import norm, power
+from ..algebra import norm, one_blas_thread, power
 from ..checks import choice, flag, integer, number
 from ..errors import NotConvergedWarning
 from ..run import Run
@@ -145,7 +144,7 @@ def spectral_coordinates(
     Y = np.zeros((graph.n, n_components))
     worst = 0.0
     # One thread of linear algebra: its sums must not depend on how many there are.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist()):
             wanted = min(n_components, end - begin - 1)
             if wanted == 0:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ..algebra import one_blas_thread
 from ..errors import InvalidInputError
 from ..typing import IntArray
 from .registry import Score
@@ -53,7 +53,7 @@ def complete_analogies(
     norms = np.linalg.norm(vectors, axis=1)
     directions = (vectors / np.where(norms > 0, norms, 1)[:, None]).astype(vectors.dtype)
     which = np.flatnonzero(known)
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         for start in range(0, len(which), _BLOCK):
             part = which[start : start + _BLOCK]
             a, b, c, _ = asked[part].T

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ..algebra import arccos, matmul
+from ..algebra import arccos, matmul, one_blas_thread
 from ..checks import flag, integer, number, optional
 from ..data import Table, as_table
 from ..errors import InvalidInputError
@@ -257,7 +256,7 @@ def _by_blocks(rows: IntArray, n_jobs: int | None, sums: Callable[[IntArray], Su
     """The two sums of every row; blocks have a fixed size, so that threads change no byte."""
     parts = [rows[i : i + _ROWS] for i in range(0, len(rows), _ROWS)]
     jobs = Run.of(random_state=0, n_jobs=n_jobs).n_jobs
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(jobs) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(jobs) as pool:
         found = list(pool.map(sums, parts))
     return np.concatenate([a for a, _ in found]), np.concatenate([b for _, b in found])
 

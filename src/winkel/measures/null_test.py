@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ..algebra import one_blas_thread
 from ..checks import choice, integer, number
 from ..data import Table, as_table
 from ..graph.graph import require_neighbor_lists
@@ -280,7 +280,7 @@ def _local(X: FloatArray, neighbors: NDArray[np.int32]) -> NDArray[np.float64]:
     n, m = X.shape
     rank = min(neighbors.shape[1] // 2, m)
     spectrum = np.zeros(m)
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+    with one_blas_thread():  # the same bytes for any number of threads
         for start in range(0, n, _BLOCK):
             lists = neighbors[start : start + _BLOCK]
             near = X[lists].astype(np.float64)
@@ -307,7 +307,7 @@ def _local_null(table: Table, k: int, run: Run) -> Callable[[Stream], FloatArray
     n, m = X.shape
     k = min(n - 1, max(4, k, min(2 * m, n // 8)))
     mean = X.mean(axis=0, dtype=np.float64)
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+    with one_blas_thread():  # the same bytes for any number of threads
         _, _, axes = np.linalg.svd(X.astype(np.float64) - mean, full_matrices=False)
 
     def spectrum(rows: Table) -> NDArray[np.float64]:
@@ -317,7 +317,7 @@ def _local_null(table: Table, k: int, run: Run) -> Callable[[Stream], FloatArray
 
     def drawn(variances: NDArray[np.float64], stream: Stream) -> FloatArray:
         r = min(len(axes), len(variances))
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             return (stream.normal((n, r)) @ (np.sqrt(variances[:r])[:, None] * axes[:r]) + mean).astype(
                 X.dtype
             )
@@ -338,7 +338,7 @@ def _gaussian(X: FloatArray, stream: Stream) -> FloatArray:
     mean = X.mean(axis=0, dtype=np.float64)
     centred = X.astype(np.float64) - mean
     out = np.empty((n, m))
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+    with one_blas_thread():  # the same bytes for any number of threads
         root = np.linalg.qr(centred, mode="r") if m <= n else centred
         for start in range(0, n, _BLOCK):
             stop = min(start + _BLOCK, n)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ..algebra import one_blas_thread
 from ..checks import choice, integer
 from ..data import Table
 from ..errors import InvalidInputError
@@ -61,7 +61,7 @@ def align(map: Any, target: Any, *, shift: bool = True, scale: bool = False) -> 
     source, goal = table.values.astype(np.float64), goal.astype(np.float64)
     middle, there = _mean(source, shift), _mean(goal, shift)
     moved = source - middle
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+    with one_blas_thread():  # the same bytes for any number of threads
         U, singular, Vt = np.linalg.svd((goal - there).T @ moved)
         turned = moved @ (Vt.T @ U.T)
     if scale:
@@ -132,7 +132,7 @@ def similarity(
         )
     if not first.any() or not second.any():
         return float(not first.any() and not second.any())
-    with threadpool_limits(1, user_api="blas"):  # the same bytes for any number of threads
+    with one_blas_thread():  # the same bytes for any number of threads
         if kind == "procrustes":
             value = float(np.linalg.svd(first.T @ second, compute_uv=False).sum())
         elif kind == "distances":

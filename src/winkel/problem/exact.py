@@ -18,9 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from .. import _core
+from ..algebra import one_blas_thread
 from ..errors import InvalidInputError, InvalidParameterError
 from ..graph.laplacian import seeded_global_state
 from ..solvers.linear import ConjugateGradients, Factorisation
@@ -137,7 +137,7 @@ class AnchoredSystem:
 
     def factorised(self) -> Matrix:
         """The solution by a sparse factorisation, refined once."""
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             factor = spla.splu(
                 sp.csc_array(self.matrix), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}
             )
@@ -150,7 +150,7 @@ class AnchoredSystem:
         if len(self.free) >= MULTIGRID_FROM and importlib.util.find_spec("pyamg") is not None:
             import pyamg
 
-            with seeded_global_state(0), threadpool_limits(1, user_api="blas"):
+            with seeded_global_state(0), one_blas_thread():
                 hierarchy = pyamg.smoothed_aggregation_solver(self.matrix)
             cycle = hierarchy.aspreconditioner()
             return lambda R: np.stack([cycle @ column for column in R.T], axis=1)

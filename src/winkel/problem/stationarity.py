@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..algebra import matmul
 from .constraints import Anchored, Standardized
 from .problem import Problem
 
@@ -66,6 +67,6 @@ def stationarity(problem: Problem, Y: ArrayLike) -> Stationarity:
     if isinstance(constraint, Anchored):
         multipliers = -gradient[np.asarray(constraint.indices)]
     elif isinstance(constraint, Standardized):
-        product = 0.5 * gradient.T @ array.astype(np.float64)
+        product = 0.5 * matmul(gradient.T, array)
         multipliers = (product + product.T) / 2.0
     return Stationarity(float(np.linalg.norm(projected)), gradient, projected, multipliers)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..algebra import one_blas_thread
 from .distortions import Distortion
 
 CELL_BITS = 6  # 2**6 cells in every power of two of the squared distance
@@ -35,7 +36,7 @@ def tabulated(distortion: Distortion) -> _core.RadialTable:
     from_t = np.clip((floor * floor - low) / width, 0.0, 0.999)
     t = from_t[:, None] + (1.0 - from_t[:, None]) * _NODES
     d = np.sqrt(np.maximum(low[:, None] + width[:, None] * t, floor * floor)).ravel()
-    with np.errstate(all="ignore"):  # at distances that no map has
+    with np.errstate(all="ignore"), one_blas_thread():  # at distances that no map has
         value, slope = distortion.formula(d)
         at_nodes = np.stack([value, slope / d], axis=-1).reshape(count, 4, 2)
         coefficients = np.linalg.solve(t[:, :, None] ** np.arange(4), at_nodes)

@@ -23,9 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ..algebra import eigh, matmul, qr, svd
+from ..algebra import eigh, matmul, one_blas_thread, qr, svd
 from ..errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
 from ..graph import Graph
 from ..graph.laplacian import EigenPairs, Laplacian, smallest_eigenvectors
@@ -153,7 +152,7 @@ def _dense(matrix: Matrix, count: int, null: Matrix | None) -> EigenPairs:
 
 def bottom_of_dense(matrix: Matrix, count: int) -> EigenPairs:
     """The `count` bottom eigenpairs of a dense symmetric matrix, signs fixed."""
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         if len(matrix) <= _DENSE_UP_TO or 4 * count > len(matrix):
             found = _dense(matrix, count, None)
         else:
@@ -163,7 +162,7 @@ def bottom_of_dense(matrix: Matrix, count: int) -> EigenPairs:
 
 def bottom_of_operator(apply: Apply, n: int, count: int) -> EigenPairs:
     """The `count` bottom eigenpairs of a symmetric matrix known by its product with a block of vectors."""
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         return _finished(_block_krylov(apply, n, count, None), count)
 
 
@@ -182,7 +181,7 @@ def bottom_of_sparse(
     """
     positive = weights.nnz == 0 or float(weights.data.min()) >= 0
     matrix = sp.csr_array(sp.diags_array(diagonal) - weights)
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         if len(diagonal) <= _DENSE_UP_TO or 4 * count > len(diagonal):
             return _finished(_dense(matrix.toarray(), count, null), count)
         top = float(abs(matrix).sum(axis=1).max())
@@ -265,7 +264,7 @@ def _finished(found: EigenPairs, count: int) -> EigenPairs:
 def standardized(vectors: Matrix) -> Matrix:
     """√n times orthonormal vectors that are orthogonal to 1, their rounding errors removed."""
     centred = vectors - vectors.mean(axis=0)
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         basis, triangle = qr(centred)
     # QR may turn signs; the triangle is the identity up to rounding and those.
     return np.asarray(np.sqrt(len(vectors)) * basis * np.sign(np.diag(triangle)))

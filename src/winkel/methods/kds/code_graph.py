@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from ...algebra import eigh, matmul
 from ...algebra import norm as length
@@ -19,6 +18,7 @@ from ...checks import choice
 from ...errors import DataWarning
 from ...run import Stream
 from ...typing import FloatArray
+from .k_means import improved, k_means
 
 GRAPHS = ("links", "paper")
 RESTARTS = 20
@@ -304,19 +304,11 @@ def importance(values: NDArray[np.float64], k: int, n_vectors: int) -> NDArray[n
 
 def _means(points: NDArray[np.float64], k: int, seed: int) -> NDArray[np.float64]:
     """The centres of k-means: the best of several starts on a sample of the points, then improved on all."""
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    state = int(Stream.named(seed, "kds clusters").integers(2**31 - 1, 1)[0])
     sample = points
     if len(points) > _SAMPLE:
         sample = points[np.sort(Stream.named(seed, "kds some rows").permutation(len(points))[:_SAMPLE])]
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # too few different points are told in our words
-        best = KMeans(k, n_init=RESTARTS, random_state=state).fit(sample)
-        if len(sample) < len(points):
-            best = KMeans(k, init=best.cluster_centers_, n_init=1).fit(points)
-    return np.asarray(best.cluster_centers_, dtype=np.float64)
+    best = k_means(sample, k, Stream.named(seed, "kds clusters"), RESTARTS)
+    return best if len(sample) == len(points) else improved(points, best)[0]
 
 
 def directions(places: FloatArray) -> NDArray[np.float64]:

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...algebra import one_blas_thread
 from ...checks import choice, integer, number, optional, positive
 from ...data import as_matrix
 from ...errors import InvalidInputError
@@ -131,7 +131,7 @@ def pca(X: Any, n_components: int = 2, *, max_memory: int | float | str | None =
         f"pca of {n} × {d} values",
         "Give fewer rows or columns or a larger max_memory.",
     )
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         if direct:
             left, strength, noise = *_singular(centred, n_components), max(n, d) * _EPS
         else:
@@ -219,7 +219,7 @@ def kernel_pca(
         similarity = _rows_of(values)
     else:
         similarity = _kernel_rows(values, kernel, _check_kernel(values, gamma, degree, coef0), degree, coef0)
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         return solve_all_pairs("kernel_pca", n, similarity, n_components, run, "the centred kernel")
 
 

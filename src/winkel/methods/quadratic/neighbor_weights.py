@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...algebra import one_blas_thread
 from ...checks import flag, positive
 from ...data import as_table
 from ...errors import DataWarning, InvalidInputError, InvalidParameterError
@@ -168,7 +168,7 @@ def lle(
 def _alignment_graph(X: Any, neighbors: NDArray[np.int32], regularization: float) -> Graph:
     """The graph with weights −M_ij, i < j."""
     n, k = neighbors.shape
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         W = barycenter_weights(X, neighbors, regularization)
     indptr = np.arange(0, n * k + 1, k)
     A = sp.eye_array(n, format="csr") - sp.csr_array((W.ravel(), neighbors.ravel(), indptr), shape=(n, n))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from ...algebra import one_blas_thread
 from ...checks import choice, integer, number
 from ...errors import InvalidInputError, NotConvergedWarning
 from ...graph import Graph
@@ -133,7 +133,7 @@ def mvu(
     unit = float(squares.mean())
     if unit == 0:
         raise InvalidInputError("all distances between neighbours are zero: there is nothing to unfold.")
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         scaled = np.maximum(squares / unit, _LEAST_SQUARE)
         best = solve_max_variance(graph.edges, scaled, n, distances, tol, max_iter)
         _warn(best, tol, max_iter)
