@@ -31,7 +31,9 @@ _SPARE, _DEPTH, _RESTARTS = 6, 4, 300  # of the block Krylov method for few eige
 _SETTLED = 1e-13  # residual, in proportion to the largest eigenvalue
 _BLAS_BUFFER = 48 * 2**20  # bytes that OpenBLAS asks for when a thread first uses it, and some more
 _BLAS_STACK = 16 * 2**20
-_BLAS = threading.local()  # .process: where this thread has made BLAS ask for its buffers
+_BLAS = (
+    threading.local()
+)  # .ready: the process in which this thread has made so many libraries ask for their buffers
 _IMPORTED_IN = os.getpid()
 
 
@@ -235,7 +237,8 @@ def one_blas_thread() -> Iterator[None]:
     is made to ask as soon as the same amount has been seen to be free.
     """
     controller = ThreadpoolController().select(user_api="blas")
-    new = getattr(_BLAS, "process", None) != os.getpid()
+    state = (os.getpid(), len(controller))
+    new = getattr(_BLAS, "ready", None) != state
     if new:
         room = len(controller) * _BLAS_BUFFER
         if os.getpid() != _IMPORTED_IN:  # in a forked child its threads start again
@@ -248,5 +251,5 @@ def one_blas_thread() -> Iterator[None]:
             np.dot(block, block)
             if "scipy.linalg.blas" in sys.modules:  # SciPy brings another one
                 sys.modules["scipy.linalg.blas"].dgemm(1.0, block, block)
-            _BLAS.process = os.getpid()
+            _BLAS.ready = state
         yield

@@ -138,8 +138,8 @@ import ctypes, resource
 from winkel.errors import WinkelError
 
 def trial(name):
-    X = rows(4000, 40)
-    fit(name, rows(1200, 5))  # imports
+    X = rows(2000, 40)
+    fit(name, rows(1100, 5))  # imports
     found = []
     for room in {ROOM}:
         ctypes.CDLL(None).malloc_trim(0)
