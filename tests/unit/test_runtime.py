@@ -142,7 +142,7 @@ with contextlib.suppress(ModuleNotFoundError):
 
 def trial(name):
     X = rows(2000, 40)
-    fit(name, rows(1100, 5))  # imports
+    fit(name, rows(200, 5))  # imports
     found = []
     for room in {ROOM} if name != "knn" else {(0, *ROOM)}:
         ctypes.CDLL(None).malloc_trim(0)
