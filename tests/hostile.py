@@ -208,7 +208,7 @@ CALLS: dict[str, Call] = {
     "search_cells": spread(
         C.search_cells, lambda: (*square_rows(), np.array([0, 5, N]), 2, np.array([[0, 1], [1, -1]], np.int32), 4, 1)
     ),
-    "join_lists": spread(C.join_lists, lambda: (single(N, M), np.tile(own[:4].astype(np.int32), (N, 1)), 0, N, 2, 3, 1)),
+    "join_lists": spread(C.join_lists, lambda: (single(N, M), np.tile(own()[:4].astype(np.int32), (N, 1)), 0, N, 2, 3, 1)),
     "NeighborDescent.finish": of(descent, "finish"),
     "search_queries": spread(C.search_queries, lambda: (*square_rows(), *square_rows(), 0, 4, 1)),
     "SparseSearch": spread(C.SparseSearch, lambda: (*sparse(), N, np.ones(N, np.float32), 4)),

@@ -168,6 +168,8 @@ def from_arrays(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
     """The embedding that `to_arrays` took apart."""
     try:
         graph = meta["graph"]
+        if not isinstance(meta["settings"], dict):
+            raise ValueError("its settings have no names")
         if graph is not None:
             # Only an embedding with a graph needs it.
             graph_type = importlib.import_module("winkel.graph").Graph

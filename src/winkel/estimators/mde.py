@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from ..checks import number
 from ..data import Table
 from ..errors import InvalidParameterError, ModelFileError
 from ..graph.knn import count_items
@@ -198,7 +199,11 @@ class MDE(GraphEmbedder):
         data = self._items(X, allow_sparse=self.preserve == "neighbors")
         with self._working(data) as run:
             leanings = None
-            if self.label_weight or self.density:
+            asked = (
+                number("label_weight", self.label_weight, 0.0, 1.0),
+                number("density", self.density, 0.0, 1.0),
+            )
+            if any(asked):
                 leanings = Leanings.of(self.label_weight, self.density, y, count_items(data), self.preserve)
             self._keep(fit(data, settings, run, sample_weight, leanings))
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 
 import numpy as np
@@ -130,7 +131,7 @@ def test_any_number_of_threads_gives_the_same_bytes(expected):
 def cluster():
     """Makes a client of a small cluster; closed in the end."""
     distributed = pytest.importorskip("distributed")
-    opened = []
+    opened, environment = [], dict(os.environ)
 
     def make(n_workers, *, processes=False):
         with warnings.catch_warnings():
@@ -149,6 +150,8 @@ def cluster():
     yield make
     for each in opened:
         each.close()
+    os.environ.clear()  # starting worker processes sets numbers of threads, which other tests look at
+    os.environ.update(environment)
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 4])

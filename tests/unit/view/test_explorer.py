@@ -323,7 +323,7 @@ def test_explore_opens_a_page_outside_a_notebook(monkeypatch, tmp_path):
 def torn():
     """A square whose halves a map pulls apart, and that map as an estimator that keeps its rows."""
     X = np.random.default_rng(0).uniform(size=(200, 2))
-    model = wk.MDE(max_iter=1, random_state=0).fit(X)
+    model = wk.MDE(max_iter=1, focus="shape", random_state=0).fit(X)
     model.result_ = replace(model.result_, Y=X + 5 * (X[:, :1] > 0.5))
     return X, model
 

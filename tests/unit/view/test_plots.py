@@ -317,7 +317,7 @@ def test_seams_join_what_is_torn_and_can_be_left_out():
         bands(wk.plot(Y, seams=report)) == bands(wk.plot(Y, seams=report["tearing"].detail)) == expected > 0
     )
     assert bands(wk.plot(Y)) == 0  # nothing is known of its data
-    result = replace(wk.MDE(max_iter=1).fit(X).result_, Y=Y)
+    result = replace(wk.MDE(max_iter=1, focus="shape").fit(X).result_, Y=Y)
     assert bands(wk.plot(result)) == expected
     assert bands(wk.plot(result, seams=False)) == 0
     with pytest.raises(InvalidInputError, match="this map has none"):
