@@ -124,9 +124,9 @@ PANEL = (
     of_archive("mammoth_3d_50k", "the surface of a mammoth", 50_000),
     Dataset("swissroll", "a rolled-up plane", 10_000, swiss_roll),
     of_archive("scrna_pbmc3k_pca50", "single cells of blood", 2638, labelled=True),
-    of_archive("scrna_covid_balf3_pca50", "single cells of lungs", 3500, labelled=True),
+    of_archive("scrna_covid_balf3_pca50", "single cells of lungs", 3724, labelled=True),
     of_archive("cytof_bcrxl_173k", "mass cytometry", 172_791),
-    of_archive("us_counties_acs2017", "US counties, census figures", 3220),
+    of_archive("us_counties_acs2017", "US counties, census figures", 3139),
     of_archive("words_glove6b_100d_30k", "word vectors", 30_000),
     Dataset("coauthors", "co-authors, distances along their network", 4158, coauthors, metric="precomputed"),
     Dataset(
