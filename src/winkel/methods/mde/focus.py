@@ -20,7 +20,7 @@ from ..starts import pivot_start
 NAMED = {"shape": 0.0, "neighbors": 1.0}
 FLAT = "flat"
 # The share of the repulsion at "shape"; between, its logarithm is proportional.
-SHAPE_SHARE = 0.02
+SHAPE_SHARE = 0.01
 # "auto" is "shape" where the data are a line or a surface, up to this dimension, and at least this part of the rows hangs together:
 # a map in the plane can show such data whole, and more repulsion would only tear it.
 SURFACE, WHOLE = 2.5, 0.9
