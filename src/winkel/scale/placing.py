@@ -37,7 +37,7 @@ def transform(
     Returns
     -------
     ndarray of shape (n, n_components) or Path
-        The places, or the file that holds them: an array, or columns y0, y1, ….
+        The places, or the file that holds them: an array, or columns y1, y2, …, as in every map file.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def _write_parquet(target: Path, parts: Any) -> None:
     with atomic_file(target) as file:
         writer = None
         for part in parts:
-            table = pa.table({f"y{j}": np.ascontiguousarray(part[:, j]) for j in range(part.shape[1])})
+            table = pa.table({f"y{j + 1}": np.ascontiguousarray(part[:, j]) for j in range(part.shape[1])})
             writer = writer or pq.ParquetWriter(file, table.schema)
             writer.write_table(table)
         assert writer is not None

@@ -35,7 +35,7 @@ def test_a_folder_as_output_holds_the_map_of_all_rows(files, capsys):
     assert told["n_rows"] == 400
     assert told["recall"] == 1.0
     table = pq.read_table("out/map.parquet")
-    found = np.column_stack([table.column(name).to_numpy() for name in ("y0", "y1")])
+    found = np.column_stack([table.column(name).to_numpy() for name in ("y1", "y2")])
     expected = wk.scale.fit(wk.MDE(random_state=0, max_iter=6), "part*.parquet").embedding_
     np.testing.assert_array_equal(found, expected)
     assert [path.name for path in (files / "out").iterdir()] == ["map.parquet"]
