@@ -32,10 +32,12 @@ class Labels:
     name: str = "X"
     ids: NDArray[Any] | None = None
     columns: Sequence[str] | None = None
+    first_row: int = 0
 
     def row(self, i: int) -> str:
-        """Name of row i, counted from 0."""
-        return f"row {i}" if self.ids is None else f"row {i} (id {_plain(self.ids[i])!r})"
+        """Name of row i, counted from `first_row`."""
+        number = self.first_row + i
+        return f"row {number}" if self.ids is None else f"row {number} (id {_plain(self.ids[i])!r})"
 
     def column(self, j: int) -> str:
         """Name of column j, counted from 0."""

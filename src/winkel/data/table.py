@@ -148,6 +148,7 @@ def as_table(
     min_columns: int = 1,
     allow_sparse: bool = True,
     dtype: DTypeLike | None = None,
+    first_row: int = 0,
 ) -> Table:
     """The validated Table of an array, list of rows, sparse matrix, data frame, AnnData object or Table.
 
@@ -188,6 +189,8 @@ def as_table(
         Whether sparse data is allowed.
     dtype : float32, float64 or None, default=None
         The precision wanted; None keeps that of the data, as said above.
+    first_row : int, default=0
+        The number that messages give to the first row, where X is a part of something larger.
 
     Returns
     -------
@@ -216,7 +219,7 @@ def as_table(
         selection = Selection(columns, label, id, drop, keep, numeric, encode)
         parts = _selected(X, selection, name, use_rep, layer)
     _check_shape(parts.values, name, min_rows, min_columns)
-    where = Labels(name, parts.ids, parts.names)
+    where = Labels(name, parts.ids, parts.names, first_row)
     _check_sparse(parts.values, name, allow_sparse)
     clean = sparse_matrix if sp.issparse(parts.values) else dense_matrix
     return Table(clean(parts.values, where, wanted), *parts[1:], validated=True)

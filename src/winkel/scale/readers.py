@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ..errors import InvalidInputError, missing_extra
 from ..solvers.base import digest
 from ..typing import IntArray
+from .stored import identity_of, opened
 
 SHARD_BYTES = 2**26  # of values as they are stored
 
@@ -44,7 +46,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ArrayReader:
-    """Rows of an array in memory, or of anything that slices like one (a memory map, zarr, a data set of HDF5)."""
+    """Rows of an array or sparse matrix in memory, or of anything that slices like one (a memory map, a zarr array)."""
 
     values: Any
     name: str
@@ -65,7 +67,8 @@ class ArrayReader:
     def read(self, number: int) -> Any:
         """The values of a shard."""
         begin = number * self.rows_per_shard
-        return np.array(self.values[begin : begin + self.rows_per_shard])
+        rows = self.values[begin : begin + self.rows_per_shard]
+        return rows if issparse(rows) else np.array(rows)
 
     def place(self, number: int) -> str:
         """What messages call the file of a shard."""
@@ -74,50 +77,44 @@ class ArrayReader:
     @property
     def identity(self) -> str:
         """What tells these rows from others: their values."""
-        return digest(*(self.read(number) for number in range(len(self.starts) - 1)))
+        parts = (self.read(number) for number in range(len(self.starts) - 1))
+        return digest(*(each for part in parts for each in _arrays(part)))
 
 
 @dataclass(frozen=True, eq=False)
-class NpyReader:
-    """Rows of an .npy file, which is mapped into memory."""
+class FileReader:
+    """Rows of an array in an .npy or h5ad file or a zarr store, which every process opens for itself."""
 
     path: str
+    key: str | None
+    shape: tuple[int, int]
     rows_per_shard: int
-
-    @property
-    def _array(self) -> ArrayReader:
-        return ArrayReader(mapped(self.path), self.path, self.rows_per_shard)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and of columns."""
-        return self._array.shape
 
     @property
     def starts(self) -> IntArray:
         """The first row of each shard, and at last the number of rows."""
-        return self._array.starts
+        n = self.shape[0]
+        return np.append(np.arange(0, n, self.rows_per_shard), n)
 
     def read(self, number: int) -> Any:
         """The values of a shard."""
-        return self._array.read(number)
+        with opened(self.path, self.key) as array:
+            try:
+                return ArrayReader(array, self.path, self.rows_per_shard).read(number)
+            except Exception as error:  # whatever h5py and zarr raise for a part that is broken
+                raise InvalidInputError(
+                    f"{self.place(number)}: rows from {number * self.rows_per_shard} on cannot be read ({error}). "
+                    "Write the file anew."
+                ) from error
 
     def place(self, number: int) -> str:
         """What messages call the file of a shard."""
-        return self.path
+        return self.path if self.key is None else f"{self.path}[{self.key}]"
 
     @property
     def identity(self) -> str:
         """What tells these rows from others."""
-        return _identity_of([self.path])
-
-
-def mapped(path: str) -> Any:
-    """The array of an .npy file, mapped into memory."""
-    try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise InvalidInputError(f"{path!r} cannot be read as a NumPy file: {error}.") from error
+        return f"{identity_of([self.path])} {self.key}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +135,7 @@ class ParquetReader:
         """The values of a shard."""
         file, group = self.groups[number]
         try:
-            return _opened(self.files[file]).read_row_group(group, columns=list(self.names))
+            return _parquet(self.files[file]).read_row_group(group, columns=list(self.names))
         except OSError as error:
             raise InvalidInputError(
                 f"{self.place(number)}: row group {group} cannot be read ({error}). Write the file anew."
@@ -151,12 +148,12 @@ class ParquetReader:
     @property
     def identity(self) -> str:
         """What tells these rows from others."""
-        return f"{_identity_of(self.files)} {' '.join(self.names)}"
+        return f"{identity_of(self.files)} {' '.join(self.names)}"
 
     @classmethod
     def of(cls, files: Sequence[Path], columns: Sequence[str] | None) -> ParquetReader:
         """The reader of all rows of the files, which must have the same columns."""
-        opened = [_opened(str(file)) for file in files]
+        opened = [_parquet(str(file)) for file in files]
         names = list(opened[0].schema_arrow.names if columns is None else columns)
         for file, each in zip(files, opened, strict=True):
             missing = [name for name in names if name not in each.schema_arrow.names]
@@ -175,8 +172,16 @@ class ParquetReader:
         return cls(tuple(str(file) for file in files), tuple(names), tuple(groups), starts)
 
 
+def _arrays(part: Any) -> tuple[Any, ...]:
+    return (part.data, part.indices, part.indptr) if issparse(part) else (part,)
+
+
+def _parquet(path: str) -> Any:
+    return _opened(path, identity_of([path]))
+
+
 @lru_cache(maxsize=256)
-def _opened(path: str) -> Any:
+def _opened(path: str, _identity: str) -> Any:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -186,9 +191,3 @@ def _opened(path: str) -> Any:
         return pq.ParquetFile(path)
     except (pa.ArrowException, OSError) as error:
         raise InvalidInputError(f"{Path(path).name} cannot be read as a parquet file: {error}.") from error
-
-
-def _identity_of(files: Sequence[str]) -> str:
-    """Names, sizes and times of files."""
-    told = [(Path(file).resolve(), Path(file).stat()) for file in files]
-    return " ".join(f"{path} {state.st_size} {state.st_mtime_ns}" for path, state in told)

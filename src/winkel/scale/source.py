@@ -11,12 +11,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse, vstack
 
 from ..checks import existing_file, integer, optional
 from ..data import Table, as_table
+from ..data.annotated import is_anndata, representation, split_key
+from ..data.frames import is_a
 from ..errors import InvalidInputError, InvalidParameterError
 from ..typing import IntArray
-from .readers import SHARD_BYTES, ArrayReader, NpyReader, ParquetReader, Reader, mapped
+from .lazy import DaskReader, is_dask_array, is_dask_frame
+from .readers import SHARD_BYTES, ArrayReader, FileReader, ParquetReader, Reader
+from .stored import SUFFIXES, opened
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +60,9 @@ class Source:
 
     def shard(self, number: int) -> Table:
         """The validated rows of one shard; an error names the shard's file and rows."""
-        return as_table(self._reader.read(number), name=self.place(number), min_rows=1)
+        values = self._reader.read(number)
+        first = int(self.starts[number])
+        return as_table(values, name=self.place(number), min_rows=1, first_row=first)
 
     def place(self, number: int) -> str:
         """What messages call a shard: its file and rows."""
@@ -86,28 +93,37 @@ class Source:
             )
         of = np.searchsorted(self.starts, wanted, side="right") - 1
         parts = [self.shard(k).values[wanted[of == k] - self.starts[k]] for k in np.unique(of).tolist()]
-        return Table(np.concatenate(parts), validated=True)
+        together = vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+        return Table(together, validated=True)
 
 
 def open_source(
-    data: Any, *, rows_per_shard: int | None = None, columns: Sequence[str] | None = None
+    data: Any,
+    *,
+    rows_per_shard: int | None = None,
+    columns: Sequence[str] | None = None,
+    key: str | None = None,
 ) -> Source:
-    """The Source of a file, of several parquet files, or of an array.
+    """The Source of a file or of several parquet files, of an array or sparse matrix, of a dask array or data frame.
 
     Parameters
     ----------
-    data : path, glob or array
-        An .npy file, which is mapped into memory; a .parquet file or a pattern of them such as "big/*.parquet", of which the row
-        groups are the shards; or an array, also a memory map.
+    data : path, glob, array, sparse matrix, AnnData, dask array or dask data frame
+        A .parquet file or a pattern of them such as "big/*.parquet", of which the row groups are the shards; an .npy file, which is
+        mapped into memory; an .h5ad file or .zarr store, dense or of compressed sparse rows; an array, also a memory map or zarr array;
+        an AnnData object, which stays on disk where it is backed; a dask array or data frame, whose partitions are the shards.
     rows_per_shard : int or None, default=None
-        Rows in a shard of an array or .npy file; None takes as many as make 64 MiB.
+        Rows in a shard, for all but parquet and dask; None takes as many as make 64 MiB, in whole chunks of a zarr array.
     columns : list of str or None, default=None
-        The columns of parquet files to take; None takes all, which must then hold numbers.
+        The columns of parquet files or a dask data frame to take; None takes all, which must then hold numbers.
+    key : str or None, default=None
+        Which array of an AnnData object, .h5ad file or .zarr store: "X", "obsm/NAME" or "layers/NAME"; of other zarr stores its
+        path. None takes X, or the store's only array.
 
     Returns
     -------
     Source
-        The rows; none has been read yet.
+        The rows; none has been looked at yet.
 
     Examples
     --------
@@ -118,26 +134,66 @@ def open_source(
     size = optional(integer, "rows_per_shard", rows_per_shard, 1)
     if isinstance(data, Source):
         return data
-    if not isinstance(data, str | os.PathLike):
-        values = data if isinstance(data, np.ndarray) else np.asarray(data)
-        return Source.of(ArrayReader(values, "X", _rows_per_shard(values, "X", size)))
-    pattern = os.fspath(data)
-    if pattern.endswith(".npy"):
-        values = mapped(str(existing_file("data", data)))
-        return Source.of(NpyReader(pattern, _rows_per_shard(values, pattern, size)))
-    if size is not None:
+    if is_anndata(data) and data.isbacked:
+        data, key = data.filename, key or "X"
+    reader = (
+        _reader_of_files(data, size, columns, key) if _is_path(data) else _reader_of(data, size, columns, key)
+    )
+    if size is not None and isinstance(reader, ParquetReader | DaskReader):
         raise InvalidParameterError(
-            "rows_per_shard is for arrays; the shards of parquet files are their row groups."
+            "rows_per_shard is for arrays; the shards of parquet files are their row groups, those of Dask its partitions."
         )
+    if columns is not None and not (isinstance(reader, ParquetReader) or is_dask_frame(data)):
+        raise InvalidParameterError("columns is for parquet files and dask data frames.")
+    return Source.of(reader)
+
+
+def _is_path(data: Any) -> bool:
+    return isinstance(data, str | os.PathLike)
+
+
+def _reader_of(data: Any, size: int | None, columns: Sequence[str] | None, key: str | None) -> Reader:
+    """The reader of an object."""
+    if is_anndata(data):
+        use_rep, layer = split_key(key, "X")
+        data, key = representation(data, use_rep, layer, "X")[0], None
+    if key is not None:
+        raise InvalidParameterError("key names an array of an AnnData object, an h5ad file or a zarr store.")
+    if is_dask_array(data):
+        return DaskReader.of_array(data)
+    if is_dask_frame(data):
+        return DaskReader.of_frame(data, columns)
+    if issparse(data):
+        data = data.tocsr()
+    elif not isinstance(data, np.ndarray) and not is_a(data, "zarr", "Array"):
+        data = np.asarray(data)
+    return ArrayReader(data, "X", _rows_per_shard(data, "X", size))
+
+
+def _reader_of_files(data: Any, size: int | None, columns: Sequence[str] | None, key: str | None) -> Reader:
+    """The reader of a file, or of all parquet files that a pattern names."""
+    pattern = os.fspath(data)
+    if pattern.endswith(SUFFIXES):
+        if not (pattern.endswith(".zarr") and Path(pattern).is_dir()):
+            existing_file("data", data)
+        with opened(pattern, key) as array:
+            rows = _rows_per_shard(array, pattern, size)
+            return FileReader(pattern, key, (int(array.shape[0]), int(array.shape[1])), rows)
+    if key is not None:
+        raise InvalidParameterError("key names an array of an AnnData object, an h5ad file or a zarr store.")
     files = sorted(Path(name) for name in glob.glob(pattern)) or [existing_file("data", data)]
     wrong = [file.name for file in files if file.suffix != ".parquet"]
     if wrong:
-        raise InvalidInputError(f"Sources are .npy and .parquet files, or arrays; got {wrong[0]!r}.")
-    return Source.of(ParquetReader.of(files, columns))
+        raise InvalidInputError(
+            f"Sources are {', '.join(SUFFIXES)} and .parquet files, or arrays; got {wrong[0]!r}."
+        )
+    return ParquetReader.of(files, columns)
 
 
 def _rows_per_shard(values: Any, name: str, asked: int | None) -> int:
-    """Rows in a shard of an array: as many as were asked for, or as make a certain number of bytes."""
-    if values.ndim != 2 or len(values) == 0:
+    """Rows in a shard of an array: as many as were asked for, or as make a certain number of bytes when dense."""
+    if values.ndim != 2 or values.shape[0] == 0:
         raise InvalidInputError(f"{name} must have rows and columns; its shape is {values.shape}.")
-    return asked or max(1, SHARD_BYTES // max(1, values.shape[1] * values.dtype.itemsize))
+    rows = asked or max(1, SHARD_BYTES // max(1, values.shape[1] * values.dtype.itemsize))
+    chunk = (getattr(values, "chunks", None) or (1,))[0]
+    return rows if asked or rows < chunk else rows // chunk * chunk

@@ -47,7 +47,7 @@ def test_a_bad_value_is_named_with_its_file_and_rows(files):
     bad[310, 7] = np.nan
     np.save(files / "bad.npy", bad)
     source = wk.scale.open_source(files / "bad.npy", rows_per_shard=100)
-    with pytest.raises(InvalidInputError, match=r"bad\.npy \(rows 300 to 399\) has NaN .* row 10, column 7"):
+    with pytest.raises(InvalidInputError, match=r"bad\.npy \(rows 300 to 399\) has NaN .* row 310, column 7"):
         list(source.shards())
 
 
