@@ -9,7 +9,8 @@ what. Rows are placed by themselves, so a map placed by shards has the bytes of 
 
 from .fitting import fit
 from .landmarks import fit_landmarks
+from .neighbors import NeighborLists, knn
 from .placing import transform
 from .source import Source, open_source
 
-__all__ = ["Source", "fit", "fit_landmarks", "open_source", "transform"]
+__all__ = ["NeighborLists", "Source", "fit", "fit_landmarks", "knn", "open_source", "transform"]

@@ -40,11 +40,10 @@ from .edges import Pairs, make_pairs
 from .engine import Engine, engine_of
 from .folder import Folder
 from .lists import exact_lists, find_lists
+from .neighbors import BLOCK_ROWS, EXACT_ROWS
 from .problem import ShardedProblem
 from .source import Source, open_source
 
-BLOCK_ROWS = 2**18  # rows of a block: what one task works on
-EXACT_ROWS = 30_000  # up to so many, neighbours are searched exactly
 _DIMENSION_ROWS = 100_000  # that the dimension of the data is estimated from
 _CHECKPOINT_SECONDS = 300.0  # between two checkpoints, which hold twenty maps
 EstimatorT = TypeVar("EstimatorT")

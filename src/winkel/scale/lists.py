@@ -30,12 +30,14 @@ _PROBES = 512
 RECALL = 0.985
 
 
-def find_lists(folder: Folder, layout: Layout, k: int, engine: Engine, run: Run) -> Recall:
+def find_lists(
+    folder: Folder, layout: Layout, k: int, engine: Engine, run: Run, target: float = RECALL
+) -> Recall:
     """Write "neighbors" and "distances" of all rows, approximately; the share of true neighbours in them."""
-    return Recall(*folder.once("neighbors", lambda: _find(folder, layout, k, engine, run)))
+    return Recall(*folder.once("neighbors", lambda: _find(folder, layout, k, engine, run, target)))
 
 
-def _find(folder: Folder, layout: Layout, k: int, engine: Engine, run: Run) -> tuple[Any, ...]:
+def _find(folder: Folder, layout: Layout, k: int, engine: Engine, run: Run, target: float) -> tuple[Any, ...]:
     reach = _true_reach(folder, layout, k, engine, run)
     folder.create("lists-0", (layout.n, k), np.int32)
     folder.stage("searched", engine, _search, layout.n_blocks, run, layout, engine.n_jobs)
@@ -43,7 +45,7 @@ def _find(folder: Folder, layout: Layout, k: int, engine: Engine, run: Run) -> t
     for r in range(_ROUNDS):
         round_r = partial(_round, folder, layout, r, k, reach, engine, run)
         recall = folder.once(f"recall-{r + 1}", round_r)
-        if recall[0] >= RECALL or recall[0] - before < _GAIN or r + 1 == _ROUNDS:
+        if recall[0] >= target or recall[0] - before < _GAIN or r + 1 == _ROUNDS:
             break
         before = recall[0]
         folder.remove(f"lists-{r}")

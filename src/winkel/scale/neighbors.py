@@ -1,0 +1,287 @@
+"""`knn`: the neighbour lists of all rows of a Source, found by shards and written as parquet shards; `NeighborLists` reads them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import choice, integer, number
+from ..data.archive import atomic_file
+from ..errors import InvalidInputError, InvalidParameterError, missing_extra
+from ..graph import Graph
+from ..graph.graph import graph_of_lists
+from ..graph.metrics import metric_name
+from ..graph.origin import Origin, Recall
+from ..graph.search import check_neighbor_count
+from ..run import Run
+from ..typing import FloatArray, RandomState
+from .cells import METRICS, Layout, make_rows
+from .engine import Engine, engine_of
+from .folder import Folder
+from .lists import exact_lists, find_lists
+from .source import open_source
+
+BLOCK_ROWS = 2**18  # rows of a block: what one task works on
+EXACT_ROWS = 30_000  # up to so many, neighbours are searched exactly
+_RECORD, _WORK = "lists.json", "work"
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborLists:
+    """The neighbours of all rows, in parquet files of which only some are in memory at a time. `knn` makes them.
+
+    Attributes
+    ----------
+    path : Path
+        The folder of the files lists-00000.parquet, …, with columns "row", "neighbors" and "distances".
+    n, n_neighbors : int
+        Number of rows, and of neighbours of each.
+    rows_per_shard : int
+        Rows in a file.
+    origin : Origin
+        How the lists were made, and at which measured recall.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> lists = wk.scale.knn(wk.datasets.load_digits().X, 10, "lists")
+    >>> wk.scale.NeighborLists.open("lists").to_graph() == lists.to_graph()
+    True
+    """
+
+    path: Path
+    n: int
+    n_neighbors: int
+    rows_per_shard: int
+    origin: Origin
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> NeighborLists:
+        """The lists in a folder that `knn` has written."""
+        folder = Path(os.fspath(path))
+        try:
+            told = json.loads((folder / _RECORD).read_text())
+            origin = Origin.from_meta(told["origin"])
+            return cls(folder, int(told["n"]), int(told["n_neighbors"]), int(told["rows_per_shard"]), origin)
+        except FileNotFoundError:
+            raise InvalidInputError(
+                f"{str(folder)!r} holds no neighbour lists, or a search that has not come to its end; "
+                "winkel.scale.knn writes them."
+            ) from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise InvalidInputError(f"{str(folder / _RECORD)!r} cannot be read: {error}.") from error
+
+    @property
+    def n_shards(self) -> int:
+        """Number of files."""
+        return Layout(self.n, self.rows_per_shard).n_blocks
+
+    def shard(self, number: int) -> tuple[NDArray[np.int32], FloatArray]:
+        """Neighbours and distances of the rows of one file, each of shape (rows, n_neighbors), nearest first."""
+        file = self.path / f"lists-{number:05d}.parquet"
+        try:
+            table = _parquet().read_table(file)
+            found = [
+                table.column(name).combine_chunks().flatten().to_numpy()
+                for name in ("neighbors", "distances")
+            ]
+            index, distance = (part.reshape(-1, self.n_neighbors) for part in found)
+        except (OSError, KeyError, ValueError) as error:
+            raise InvalidInputError(f"{str(file)!r} cannot be read: {error}. Make the lists anew.") from error
+        first, last = Layout(self.n, self.rows_per_shard).span(number)
+        if len(index) != last - first:
+            raise InvalidInputError(
+                f"{str(file)!r} has {len(index)} rows, not {last - first}. Make the lists anew."
+            )
+        return index, distance
+
+    def shards(self) -> Iterator[tuple[NDArray[np.int32], FloatArray]]:
+        """All files, one after another."""
+        return (self.shard(number) for number in range(self.n_shards))
+
+    def to_graph(self) -> Graph:
+        """The lists in memory, as the Graph that `winkel.graph.knn` makes."""
+        index = np.empty((self.n, self.n_neighbors), np.int32)
+        distance = np.empty((self.n, self.n_neighbors), np.float32)
+        for k, part in enumerate(self.shards()):
+            first, last = Layout(self.n, self.rows_per_shard).span(k)
+            index[first:last], distance[first:last] = part
+        return graph_of_lists(index, distance, self.origin)
+
+
+def knn(
+    source: Any,
+    n_neighbors: int = 15,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    metric: str = "euclidean",
+    method: str = "auto",
+    recall: float = 0.985,
+    client: Any = None,
+    rows_per_block: int = BLOCK_ROWS,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> NeighborLists:
+    """The nearest rows of every row of `source`, found by shards: beyond memory, and on a Dask cluster.
+
+    "exact" compares every block of rows with every other. "approximate" compares each row with those of the cells nearest to it,
+    which overlap from row to row and lie in any shard, then with its neighbours' neighbours, round by round until the recall
+    is reached. Rows are compared in single precision. The files have the same bytes for any `client` and `n_jobs`.
+
+    Parameters
+    ----------
+    source : Source, path, glob, array or what else `open_source` takes
+        The rows.
+    n_neighbors : int, default=15
+        Number of neighbours of each row.
+    path : path or None, default=None
+        The folder to write; a search that ended early goes on from there when it is repeated. None takes a folder that is deleted
+        together with the lists.
+    metric : {"euclidean", "cosine", "correlation"}, default="euclidean"
+        The distance.
+    method : {"auto", "exact", "approximate"}, default="auto"
+        "auto" is exact up to 30 000 rows.
+    recall : float, default=0.985
+        Share of true neighbours at which the rounds of an approximate search end, measured on 512 rows against all others.
+    client : distributed.Client or None, default=None
+        Whose workers work on shards; they must reach the files of the source and `path` by the same names. None works in this
+        process.
+    rows_per_block : int, default=262144
+        Rows that one task works on, and that one file has.
+    random_state : int, numpy Generator or None, default=0
+        The seed of the cells.
+    n_jobs : int or None, default=None
+        Number of threads without a client; None uses every core.
+    verbose : bool, default=False
+        Whether to show progress.
+
+    Returns
+    -------
+    NeighborLists
+        The lists, with the measured recall in `origin.recall`.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> X = wk.datasets.load_digits().X
+    >>> lists = wk.scale.knn(X, 10)
+    >>> lists.n, lists.n_neighbors, lists.origin.method
+    (1797, 10, 'exact')
+    >>> bool((lists.to_graph().knn_indices == wk.graph.knn(X, 10).knn_indices).mean() > 0.99)
+    True
+    """
+    start = time.perf_counter()
+    opened = open_source(source)
+    n = opened.shape[0]
+    k = integer("n_neighbors", n_neighbors, 1)
+    check_neighbor_count(k, n)
+    name = choice("metric", metric_name(metric), METRICS)
+    choice("method", method, ("auto", "exact", "approximate"))
+    number("recall", recall, 0.0, 1.0, low_open=True)
+    layout = Layout(n, integer("rows_per_block", rows_per_block, 16))
+    run = Run.of(random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+    exactly = method == "exact" or (method == "auto" and n <= EXACT_ROWS)
+    identity = {
+        "rows": [*opened.shape, opened.identity],
+        "block": layout.block,
+        "seed": run.seed,
+        "metric": name,
+        "lists": [k, "exact" if exactly else recall],
+    }
+    _parquet()
+    target = Path(tempfile.mkdtemp(prefix="winkel-")) if path is None else Path(os.fspath(path))
+    target.mkdir(parents=True, exist_ok=True)
+    if (target / _RECORD).exists():
+        return _finished(target, identity)
+    engine = engine_of(client, run.n_jobs, target)
+    try:
+        folder = Folder.opened(target / _WORK, identity)
+        make_rows(folder, opened, layout, name, engine, run)
+        found = _search(folder, layout, k, recall, engine, run, exactly=exactly)
+        folder.stage("written", engine, _write, layout.n_blocks, run, layout, name, target)
+    except BaseException:
+        if path is None:
+            shutil.rmtree(target, ignore_errors=True)
+        raise
+    finally:
+        engine.close()
+    origin = Origin("exact" if exactly else "approximate", name, k, None if exactly else run.seed, found)
+    origin = replace(origin, seconds=time.perf_counter() - start)
+    told = {
+        "n": n,
+        "n_neighbors": k,
+        "rows_per_shard": layout.block,
+        "origin": origin.to_meta(),
+        "run": identity,
+    }
+    with atomic_file(target / _RECORD) as file:
+        file.write(json.dumps(told).encode())
+    shutil.rmtree(target / _WORK, ignore_errors=True)
+    lists = NeighborLists.open(target)
+    if path is None:
+        weakref.finalize(lists, shutil.rmtree, target, True)
+    return lists
+
+
+def _finished(target: Path, identity: dict[str, Any]) -> NeighborLists:
+    """The lists that are there, if they are those that were asked for."""
+    there = NeighborLists.open(target)
+    if json.loads((target / _RECORD).read_text()).get("run") != json.loads(json.dumps(identity)):
+        raise InvalidParameterError(
+            f"{str(target)!r} holds neighbour lists of other data or settings. Choose another folder, or delete this one."
+        )
+    return there
+
+
+def _search(
+    folder: Folder, layout: Layout, k: int, target: float, engine: Engine, run: Run, *, exactly: bool
+) -> Recall | None:
+    """Lists in the order of cells, and their recall where they are not exact."""
+    if exactly:
+        exact_lists(folder, layout, k, engine, run)
+        return None
+    return find_lists(folder, layout, k, engine, run, target)
+
+
+def _write(number: int, folder: Folder, layout: Layout, metric: str, target: Path) -> None:
+    """The lists of a block of the source's rows, as one file."""
+    import pyarrow as pa
+
+    first, last = layout.span(number)
+    order = np.array(folder.map("order"))
+    place = np.flatnonzero((order >= first) & (order < last))
+    place = place[np.argsort(order[place])]
+    index = order[folder.map("neighbors")[place]].astype(np.int32)
+    distance = np.array(folder.map("distances")[place], dtype=np.float32)
+    if metric != "euclidean":  # of directions: 1 − cos is half the square
+        distance = distance * distance * np.float32(0.5)
+    k = index.shape[1]
+    table = pa.table(
+        {
+            "row": np.arange(first, last),
+            "neighbors": pa.FixedSizeListArray.from_arrays(index.ravel(), k),
+            "distances": pa.FixedSizeListArray.from_arrays(distance.ravel(), k),
+        }
+    )
+    with atomic_file(target / f"lists-{number:05d}.parquet") as file:
+        _parquet().write_table(table, file)
+
+
+def _parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise missing_extra("pyarrow", "parquet", "Neighbour lists in parquet files") from None
+    return pyarrow.parquet
