@@ -36,7 +36,7 @@ RECORDS = (
 )
 
 
-def write_rows(folder: Path, n: int, columns: int, seed: int = 1921) -> None:
+def write_rows(folder: Path, n: int, columns: int, seed: int = 1921, row_group: int = ROW_GROUP) -> None:
     """n rows as parquet files; those that are there are kept."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -68,7 +68,7 @@ def write_rows(folder: Path, n: int, columns: int, seed: int = 1921) -> None:
             X[mine] += (z * scales.astype(np.float32) * size[of[mine]][:, None]) @ basis[a]
         X = X[draw.permutation(rows)]
         table = pa.table({f"c{j}": X[:, j] for j in range(columns)})
-        pq.write_table(table, target.with_suffix(".part"), row_group_size=ROW_GROUP)
+        pq.write_table(table, target.with_suffix(".part"), row_group_size=row_group)
         target.with_suffix(".part").replace(target)
 
 
