@@ -88,15 +88,24 @@ def largest_eigenvectors(a: Any, count: int) -> tuple[Matrix, Matrix]:
 
 
 def largest_of_operator(
-    apply: Callable[[Matrix], Matrix], n: int, count: int, start: Matrix | None = None
+    apply: Callable[[Matrix], Matrix],
+    n: int,
+    count: int,
+    start: Matrix | None = None,
+    *,
+    settled: float = _SETTLED,
+    restarts: int = _RESTARTS,
 ) -> tuple[Matrix, Matrix]:
-    """The same for a matrix known by its product with a block of vectors: block Krylov, restarted with its best vectors."""
+    """The same for a matrix known by its product with a block of vectors: block Krylov, restarted with its best vectors.
+
+    It ends when residuals are `settled` times the largest eigenvalue, or after so many `restarts`.
+    """
     width = min(count + _SPARE, n)
     block = np.asarray(_core.random_normal(0, 0, 0, n * width)).reshape(n, width)
     if start is not None:
         block[:, : start.shape[1]] = start[:, :width]
     values, vectors = np.zeros(count), block[:, :count]
-    for _ in range(_RESTARTS):
+    for _ in range(restarts):
         basis = qr(block)[0]
         parts, images = [basis], [apply(basis)]
         for _ in range(_DEPTH - 1):
@@ -115,7 +124,7 @@ def largest_of_operator(
         values, block = found[::-1][:count].copy(), matmul(basis, turn)
         vectors = np.ascontiguousarray(block[:, :count])
         residual = np.sqrt(np.sum(np.square(matmul(image, turn[:, :count]) - vectors * values), axis=0))
-        if residual.max() <= _SETTLED * max(abs(found[-1]), abs(found[0])):
+        if residual.max() <= settled * max(abs(found[-1]), abs(found[0])):
             break
     return values, vectors
 

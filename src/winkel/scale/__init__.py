@@ -7,10 +7,21 @@ A shard is as many rows as make a certain number of bytes, whatever reads it, so
 what. Rows are placed by themselves, so a map placed by shards has the bytes of one placed at once.
 """
 
+from .components import Components, pca
 from .fitting import fit
 from .landmarks import fit_landmarks
 from .neighbors import NeighborLists, knn
 from .placing import transform
 from .source import Source, open_source
 
-__all__ = ["NeighborLists", "Source", "fit", "fit_landmarks", "knn", "open_source", "transform"]
+__all__ = [
+    "Components",
+    "NeighborLists",
+    "Source",
+    "fit",
+    "fit_landmarks",
+    "knn",
+    "open_source",
+    "pca",
+    "transform",
+]

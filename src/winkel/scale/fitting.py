@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from ..checks import integer
+from ..checks import integer, optional
 from ..embedding import Embedding
 from ..errors import InvalidInputError, InvalidParameterError
 from ..graph.knn import usable_neighbors
@@ -36,6 +36,7 @@ from ..problem.solving import solve
 from ..run import Run
 from ..typing import FloatArray, IntArray
 from .cells import METRICS, Layout, make_rows
+from .components import kept_components, projected
 from .edges import Pairs, make_pairs
 from .engine import Engine, engine_of
 from .folder import Folder
@@ -56,6 +57,7 @@ def fit(
     folder: str | os.PathLike[str] | None = None,
     client: Any = None,
     rows_per_block: int = BLOCK_ROWS,
+    pca: int | None = None,
 ) -> EstimatorT:
     """Fit `estimator`, a `winkel.MDE`, to all rows of `source` by shards: beyond memory, and on a Dask cluster.
 
@@ -67,8 +69,8 @@ def fit(
     ----------
     estimator : MDE
         What to fit; its parameters decide as they do in memory.
-    source : Source, path, glob or array
-        The rows; see `open_source`.
+    source : Source, path, glob, array or what else `open_source` takes
+        The rows.
     folder : path or None, default=None
         Where rows, neighbours and pairs are kept on the way, about 600 bytes a row beside the rows themselves. A fit that
         ended early goes on from there when it is repeated. None takes a folder that is deleted in the end.
@@ -77,6 +79,8 @@ def fit(
         process.
     rows_per_block : int, default=262144
         Rows that one task works on. The bytes of the map depend on it.
+    pca : int or None, default=None
+        Number of principal components to which rows are reduced first, as by `winkel.scale.pca`; None compares rows as they are.
 
     Returns
     -------
@@ -96,7 +100,8 @@ def fit(
         )
     block = integer("rows_per_block", rows_per_block, 16)
     opened = open_source(source)
-    where = Where(None if folder is None else Path(os.fspath(folder)), client, block)
+    reduced = optional(integer, "pca", pca, 1, min(opened.shape))
+    where = Where(None if folder is None else Path(os.fspath(folder)), client, block, reduced)
     fitted: EstimatorT = estimator.fit(_Placed(opened, where))
     return fitted
 
@@ -108,6 +113,7 @@ class Where:
     folder: Path | None = None
     client: Any = None
     block: int = BLOCK_ROWS
+    pca: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +142,7 @@ def fit_map(source: Source, settings: Settings, run: Run, where: Where) -> Embed
     path = Path(tempfile.mkdtemp(prefix="winkel-")) if where.folder is None else where.folder
     engine = engine_of(where.client, run.n_jobs, path)
     try:
-        return _fitted(source, settings, metric, engine, where.block, path, run, kept=not made)
+        return _fitted(source, settings, metric, engine, where, path, run, kept=not made)
     finally:
         engine.close()
         if made:
@@ -176,16 +182,16 @@ def _fitted(
     settings: Settings,
     metric: str,
     engine: Engine,
-    block: int,
+    where: Where,
     path: Path,
     run: Run,
     *,
     kept: bool,
 ) -> Embedding:
-    n = source.shape[0]
+    n, block = source.shape[0], where.block
     layout = Layout(n, block)
     run.check_memory(
-        forecast(n, source.shape[1], block, settings.memory_size),
+        forecast(n, where.pca or source.shape[1], block, settings.memory_size),
         f"A map by shards of {n} rows",
         "Give a smaller memory_size or rows_per_block, or fit landmarks.",
     )
@@ -197,8 +203,11 @@ def _fitted(
         "seed": run.seed,
         "metric": metric,
         "lists": [k, listed],
+        "pca": where.pca,
     }
     folder = Folder.opened(path, identity)
+    if where.pca is not None:
+        source = projected(source, kept_components(folder, source, where.pca, engine, run))
     make_rows(folder, source, layout, metric, engine, run)
     search = exact_lists if n <= EXACT_ROWS else find_lists
     recall = search(folder, layout, listed, engine, run)

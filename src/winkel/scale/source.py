@@ -67,7 +67,16 @@ class Source:
     def place(self, number: int) -> str:
         """What messages call a shard: its file and rows."""
         begin, end = (int(row) for row in self.starts[number : number + 2])
-        return f"{self._reader.place(number)} (rows {begin} to {end - 1})"
+        return f"{self.file(number)} (rows {begin} to {end - 1})"
+
+    def file(self, number: int) -> str:
+        """What messages call the file of a shard."""
+        return self._reader.place(number)
+
+    @property
+    def components(self) -> Any:
+        """The principal components along which the rows are expressed, where `pca` made this source; else None."""
+        return getattr(self._reader, "components", None)
 
     @property
     def identity(self) -> str:
