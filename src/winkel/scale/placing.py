@@ -1,43 +1,59 @@
-"""`transform`: places of all rows of a Source, a shard at a time, in memory or straight into a file."""
+"""`transform`: places of all rows of a Source, a shard at a time: in memory, straight into files, or lazily for Dask."""
 
 from __future__ import annotations
 
+import copy
 import os
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..checks import refuse
+from ..data import as_table
 from ..data.archive import atomic_file
-from ..errors import missing_extra
+from ..errors import InvalidParameterError, missing_extra
 from ..run import Run
 from ..typing import FloatArray
-from .source import open_source
+from .engine import Engine, engine_of
+from .lazy import is_dask_array, is_dask_frame, whole_rows
+from .source import Source, open_source
 
 
 def transform(
-    estimator: Any, source: Any, path: str | os.PathLike[str] | None = None, *, verbose: bool = False
-) -> FloatArray | Path:
+    estimator: Any,
+    source: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    client: Any = None,
+    verbose: bool = False,
+) -> Any:
     """Places of all rows of `source` in the map of a fitted estimator, a shard at a time.
 
-    Each row is placed by itself, so the result has the bytes of `estimator.transform` of all rows at once.
+    Each row is placed by itself, so the result has the bytes of `estimator.transform` of all rows at once, whoever works on
+    the shards.
 
     Parameters
     ----------
     estimator : estimator
         Fitted, with `transform`.
-    source : Source, path, glob or array
-        The rows; see `open_source`.
+    source : Source, path, glob, array or what else `open_source` takes
+        The rows. A dask array or data frame is placed lazily: what comes back is of its kind, with its blocks, or its index, divisions
+        and partitions, and is computed when Dask is asked to.
     path : path or None, default=None
-        An .npy or .parquet file to write; it gets its name when all rows are placed. None gives an array.
+        An .npy or .parquet file to write, which gets its name when all rows are placed; or, for parquet files, a folder, which gets a
+        file of the same name for each, with its row groups. None gives an array.
+    client : distributed.Client or None, default=None
+        Whose workers place shards; they must reach the files of the source. None works in this process.
     verbose : bool, default=False
         Whether to show progress.
 
     Returns
     -------
-    ndarray of shape (n, n_components) or Path
-        The places, or the file that holds them: an array, or columns y1, y2, …, as in every map file.
+    ndarray, dask array or dask data frame of shape (n, n_components), or Path
+        The places, or the file or folder that holds them: an array, or columns y1, y2, …, as in every map file.
 
     Examples
     --------
@@ -48,17 +64,55 @@ def transform(
     >>> np.array_equal(wk.scale.transform(mde, source), mde.transform(X))
     True
     """
+    if not hasattr(estimator, "transform") or not hasattr(estimator, "embedding_"):
+        raise InvalidParameterError(
+            f"estimator must be fitted and have transform; got {estimator!r:.200}. Call its fit, or winkel.scale.fit_landmarks."
+        )
+    if path is None and is_dask_array(source):
+        return _lazy_array(estimator, source)
+    if path is None and is_dask_frame(source):
+        return _lazy_frame(estimator, source)
     rows = open_source(source)
     run = Run.of(verbose=verbose, random_state=0)
-    placed = (
-        estimator.transform(rows.shard(k))
-        for k in run.progress(range(rows.n_shards), "shards placed", rows.n_shards)
-    )
+    engine = engine_of(client, run.n_jobs, Path())
+    placed = _placed(estimator, rows, engine, run)
     if path is None:
         return np.concatenate(list(placed))
     target = Path(os.fspath(path))
-    write_places(target, placed, rows.shape[0])
+    if target.suffix in (".npy", ".parquet"):
+        write_places(target, placed, rows.shape[0])
+    else:
+        _write_folder(target, rows, placed)
     return target
+
+
+def _placed(estimator: Any, rows: Source, engine: Engine, run: Run) -> Iterator[FloatArray]:
+    """The places of each shard."""
+    parts = engine.map(_place, range(rows.n_shards), rows, _sent(estimator, engine))
+    for _ in run.progress(range(rows.n_shards), "shards placed", rows.n_shards):
+        yield next(parts)
+
+
+def _sent(estimator: Any, engine: Engine) -> Any:
+    """The estimator as tasks get it: once for each worker that needs it."""
+    client = getattr(engine, "client", None)
+    if client is None:
+        return estimator
+    single = copy.copy(estimator).set_params(n_jobs=engine.n_jobs)
+    with warnings.catch_warnings():  # a model with its rows may be large, and goes to the scheduler once
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        return client.submit(_itself, single, pure=False)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _place(number: int, rows: Source, estimator: Any) -> FloatArray:
+    return np.asarray(estimator.transform(rows.shard(number)))
+
+
+# ------------------------------------------------------------------------------------------------------------- files
 
 
 def write_places(target: Path, parts: Any, n: int) -> None:
@@ -94,8 +148,80 @@ def _write_parquet(target: Path, parts: Any) -> None:
     with atomic_file(target) as file:
         writer = None
         for part in parts:
-            table = pa.table({f"y{j + 1}": np.ascontiguousarray(part[:, j]) for j in range(part.shape[1])})
+            table = pa.table({name: np.ascontiguousarray(part[:, j]) for j, name in enumerate(_names(part))})
             writer = writer or pq.ParquetWriter(file, table.schema)
             writer.write_table(table)
         assert writer is not None
         writer.close()
+
+
+def _names(places: Any) -> list[str]:
+    """Names of the coordinates, as in every map file."""
+    return [f"y{j + 1}" for j in range(places.shape[1])]
+
+
+def _write_folder(target: Path, rows: Source, placed: Iterator[FloatArray]) -> None:
+    """A file of places for each parquet file of the source, of the same name and with the same row groups, each whole or not there."""
+    files = [Path(rows.file(k)) for k in range(rows.n_shards)]
+    begins = [k for k in range(len(files)) if k == 0 or files[k] != files[k - 1]]
+    wrong = "A folder is for parquet files." if any(file.suffix != ".parquet" for file in files) else ""
+    if len({files[k].name for k in begins}) < len(begins):
+        wrong = "Two files of the source have the same name."
+    if wrong:
+        refuse("path", "a file that ends in .npy or .parquet", str(target), wrong)
+    target.mkdir(parents=True, exist_ok=True)
+    if any((target / files[k].name).resolve() == files[k].resolve() for k in begins):
+        refuse("path", "another folder than that of the source", str(target))
+    for begin, end in zip(begins, [*begins[1:], len(files)]):
+        _write_parquet(target / files[begin].name, (next(placed) for _ in range(begin, end)))
+
+
+# -------------------------------------------------------------------------------------------------------------- Dask
+
+
+def _lazy_array(estimator: Any, array: Any) -> Any:
+    """The dask array of places, in the blocks of rows of an array."""
+    from dask import delayed
+
+    rows = whole_rows(array)
+    shown = estimator.embedding_
+    return rows.map_blocks(
+        _place_block,
+        estimator=delayed(estimator, traverse=False),
+        chunks=(rows.chunks[0], (shown.shape[1],)),
+        meta=np.empty((0, shown.shape[1]), shown.dtype),
+        dtype=shown.dtype,
+    )
+
+
+def _place_block(block: Any, estimator: Any, block_id: tuple[int, ...] = (0,)) -> FloatArray:
+    if block.shape[0] == 0:
+        return np.empty((0, estimator.embedding_.shape[1]), estimator.embedding_.dtype)
+    table = as_table(block, name=f"block {block_id[0]} of the dask array", min_rows=1)
+    return np.asarray(estimator.transform(table))
+
+
+def _lazy_frame(estimator: Any, frame: Any) -> Any:
+    """The dask data frame of places, with the index, divisions and partitions of a frame."""
+    from dask import delayed
+    from pandas import DataFrame
+
+    shown = estimator.embedding_
+    names = getattr(estimator, "feature_names_in_", None)
+    return (frame if names is None else frame[list(names)]).map_partitions(
+        _place_frame,
+        delayed(estimator, traverse=False),
+        meta=DataFrame(
+            {name: np.empty(0, shown.dtype) for name in _names(shown)}, index=frame._meta.index[:0]
+        ),
+    )
+
+
+def _place_frame(part: Any, estimator: Any) -> Any:
+    from pandas import DataFrame
+
+    shown = estimator.embedding_
+    places = np.empty((0, shown.shape[1]), shown.dtype)
+    if len(part):
+        places = estimator.transform(as_table(part, name="a partition of the dask data frame", min_rows=1))
+    return DataFrame(places, index=part.index, columns=_names(shown))

@@ -143,7 +143,7 @@ class ParquetReader:
 
     def place(self, number: int) -> str:
         """What messages call the file of a shard."""
-        return Path(self.files[self.groups[number][0]]).name
+        return self.files[self.groups[number][0]]
 
     @property
     def identity(self) -> str:

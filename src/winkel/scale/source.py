@@ -101,9 +101,10 @@ class Source:
                 f"index must list rows from 0 to {self.shape[0] - 1} in ascending order, each once."
             )
         of = np.searchsorted(self.starts, wanted, side="right") - 1
-        parts = [self.shard(k).values[wanted[of == k] - self.starts[k]] for k in np.unique(of).tolist()]
-        together = vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
-        return Table(together, validated=True)
+        parts = [self.shard(k).rows(wanted[of == k] - self.starts[k]) for k in np.unique(of).tolist()]
+        values = [part.values for part in parts]
+        together = vstack(values, format="csr") if issparse(values[0]) else np.concatenate(values)
+        return Table(together, columns=parts[0].columns, validated=True)
 
 
 def open_source(

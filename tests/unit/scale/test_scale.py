@@ -10,8 +10,6 @@ import pytest
 import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError
 from winkel.maps import read_map
-from winkel.run import Run
-from winkel.scale.landmarks import draw_landmarks
 
 X = wk.datasets.load_digits().X[:500].astype(np.float32)
 
@@ -68,7 +66,7 @@ def test_odd_sources_are_refused(files):
 @pytest.mark.parametrize("suffix", [".npy", ".parquet"])
 def test_placing_by_shards_has_the_bytes_of_placing_at_once(files, suffix):
     mde = wk.scale.fit_landmarks(wk.MDE(random_state=0), files / "rows.npy", 200)
-    assert len(np.unique(mde.landmarks_)) == len(mde.embedding_) == 200
+    assert len(np.unique(mde.source_rows_)) == len(mde.embedding_) == 200
     source = wk.scale.open_source(files / "part*.parquet")
     out = wk.scale.transform(mde, source, files / f"map{suffix}")
     whole = mde.transform(X)
@@ -80,21 +78,7 @@ def test_placing_by_shards_has_the_bytes_of_placing_at_once(files, suffix):
     np.testing.assert_array_equal(written, whole)
     if suffix == ".parquet":  # whatever reads map files reads this one
         np.testing.assert_array_equal(read_map(out).Y, whole)
-    np.testing.assert_array_equal(whole[mde.landmarks_], mde.embedding_)
-
-
-def test_spread_landmarks_reach_rare_rows():
-    rng = np.random.default_rng(0)
-    rare = np.arange(10)
-    data = rng.normal(size=(2000, 3)).astype(np.float32)
-    data[rare] *= 50
-    source = wk.scale.open_source(data)
-    found = [
-        np.isin(rare, draw_landmarks(source, 450, how, Run(seed=seed))).sum()
-        for how in ("uniform", "spread")
-        for seed in (0, 1)
-    ]
-    assert min(found[2:]) > max(found[:2])
+    np.testing.assert_array_equal(whole[mde.source_rows_], mde.embedding_)
 
 
 def test_nothing_is_left_when_placing_fails(files):
