@@ -1,10 +1,11 @@
 """From parquet files on disk to a map on disk, by shards: time and peak memory of each stage.
 
-    python -m benchmarks.scale 1000000 --folder /tmp/scale [--workers 2] [--columns 50] [--keep]
+    python -m benchmarks.scale 1000000 --folder /tmp/scale [--workers 2] [--columns 50] [--keep] [--resume]
 
 Rows are anisotropic Gaussian clusters of varied weight, scale and dimension, as in benchmarks/datasets.py, made a million at a time.
 The fit runs in a process of its own. Peak memory is the largest resident set of that process, mapped files included, and with
-workers that of all processes together, looked at every half second. Stages are told by the times of their records in the folder.
+workers that of all processes together, looked at every half second; `own_gb` leaves mapped files out. Stages are told by the times of their
+records in the folder; their processor seconds, those of all processes, tell more than seconds where the machine is shared.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import multiprocessing
 import os
 import shutil
 import time
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +71,9 @@ def write_rows(folder: Path, n: int, columns: int, seed: int = 1921, row_group: 
             X[mine] += (z * scales.astype(np.float32) * size[of[mine]][:, None]) @ basis[a]
         X = X[draw.permutation(rows)]
         table = pa.table({f"c{j}": X[:, j] for j in range(columns)})
-        pq.write_table(table, target.with_suffix(".part"), row_group_size=row_group)
+        # Numbers that are all different gain nothing from dictionaries or compression.
+        plain = {"use_dictionary": False, "compression": "none"}
+        pq.write_table(table, target.with_suffix(".part"), row_group_size=row_group, **plain)
         target.with_suffix(".part").replace(target)
 
 
@@ -84,20 +89,20 @@ def _fit(folder: str, workers: int, answer: str) -> None:
         )
         client = Client(cluster)
     path = Path(folder)
-    begun, used = time.time(), time.process_time()
+    begun = time.time()
     source = wk.scale.open_source(str(path / "rows" / "*.parquet"))
     mde = wk.scale.fit(wk.MDE(random_state=0), source, folder=path / "work", client=client)
     solved = time.time()
-    np.save(path / "map.npy", mde.embedding_)
+    np.save(path / f"map-{workers}.npy", mde.embedding_)
     told = {
         "rows": len(mde.embedding_),
         "workers": workers,
         "recall": mde.result_.settings["recall"],
         "objective": mde.objective_,
         "seconds": time.time() - begun,
-        "cpu_seconds_of_this_process": time.process_time() - used,
         "digest": hashlib.blake2b(np.ascontiguousarray(mde.embedding_).tobytes(), digest_size=8).hexdigest(),
-        "stages": _stages(path / "work", begun, solved),
+        "begun": begun,
+        "ends": [*_ends(path / "work", begun), ("optimise", solved), ("write", time.time())],
     }
     Path(answer).write_text(json.dumps(told))
     if client is not None:
@@ -105,31 +110,60 @@ def _fit(folder: str, workers: int, answer: str) -> None:
         cluster.close()
 
 
-def _stages(work: Path, begun: float, solved: float) -> dict[str, float]:
-    before, stages = begun, {}
-    for name, record in RECORDS:
-        path = work / record
-        if path.exists():
-            stages[name] = round(path.stat().st_mtime - before, 1)
-            before = path.stat().st_mtime
-    return {**stages, "optimise": round(solved - before, 1)}
+def _ends(work: Path, begun: float) -> list[tuple[str, float]]:
+    """When each stage ended, by the time of its record."""
+    found = ((name, work / record) for name, record in RECORDS)
+    return [
+        (name, path.stat().st_mtime) for name, path in found if path.exists() and path.stat().st_mtime > begun
+    ]
 
 
-def _resident(pid: int) -> int:
-    """Bytes of a process and its children."""
-    import psutil
+@dataclass(frozen=True)
+class Sample:
+    """What a process and its children have used at a time: seconds of processors, bytes in memory, and those that are no mapped file's."""
 
-    total = 0
-    try:
-        root = psutil.Process(pid)
-        for each in (root, *root.children(recursive=True)):
-            try:
-                total += each.memory_info().rss
-            except psutil.Error:
-                continue
-    except psutil.Error:
-        pass
-    return total
+    time: float
+    cpu: float
+    resident: int
+    own: int
+
+
+class Watch:
+    """Samples of a process and its children; what children used that have ended is kept."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._cpu: dict[int, float] = {}
+        self.samples: list[Sample] = []
+
+    def look(self) -> None:
+        import psutil
+
+        resident = own = 0
+        with suppress(psutil.Error):
+            root = psutil.Process(self._pid)
+            for each in (root, *root.children(recursive=True)):
+                with suppress(psutil.Error):
+                    memory, used = each.memory_info(), each.cpu_times()
+                    resident, own = resident + memory.rss, own + memory.rss - memory.shared
+                    self._cpu[each.pid] = used.user + used.system
+        self.samples.append(Sample(time.time(), sum(self._cpu.values()), resident, own))
+
+    def stages(self, begun: float, ends: list[tuple[str, float]]) -> dict[str, dict[str, float]]:
+        """Seconds, processor seconds and peak memory in GB of each stage."""
+        at, cpu = (np.array([getattr(each, name) for each in self.samples]) for name in ("time", "cpu"))
+        told, before = {}, begun
+        for name, end in ends:
+            used = np.interp(end, at, cpu) - np.interp(before, at, cpu)
+            during = [each for each in self.samples if before <= each.time <= end]
+            told[name] = {
+                "seconds": round(end - before, 1),
+                "cpu": round(float(used), 1),
+                "peak_gb": round(max((each.resident for each in during), default=0) / 1e9, 2),
+                "own_gb": round(max((each.own for each in during), default=0) / 1e9, 2),
+            }
+            before = end
+        return told
 
 
 def main() -> None:
@@ -141,23 +175,28 @@ def main() -> None:
     )
     parser.add_argument("--folder", type=Path, default=Path("/tmp/winkel-scale"))
     parser.add_argument("--keep", action="store_true", help="keep the rows for a further run")
+    parser.add_argument("--resume", action="store_true", help="go on from what an earlier run left")
     options = parser.parse_args()
     folder = options.folder / f"{options.rows}x{options.columns}"
     write_rows(folder / "rows", options.rows, options.columns)
-    shutil.rmtree(folder / "work", ignore_errors=True)
-    answer, peak = folder / f"answer-{os.getpid()}.json", 0
+    if not options.resume:
+        shutil.rmtree(folder / "work", ignore_errors=True)
+    answer = folder / f"answer-{os.getpid()}.json"
     child = multiprocessing.get_context("spawn").Process(
         target=_fit, args=(str(folder), options.workers, str(answer))
     )
     child.start()
+    watch = Watch(child.pid or 0)
     while child.is_alive():
-        peak = max(peak, _resident(child.pid or 0))
+        watch.look()
         child.join(0.5)
     if child.exitcode:
         raise SystemExit(f"the fit ended with {child.exitcode}")
     told = json.loads(answer.read_text())
     answer.unlink()
-    told["peak_gb"] = round(peak / 1e9, 2)
+    told["stages"] = watch.stages(told.pop("begun"), told.pop("ends"))
+    told["cpu_seconds"] = round(watch.samples[-1].cpu, 1)
+    told["peak_gb"] = round(max(each.resident for each in watch.samples) / 1e9, 2)
     print(json.dumps(told, indent=1))
     shutil.rmtree(folder / "work", ignore_errors=True)
     if not options.keep:

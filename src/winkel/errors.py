@@ -14,6 +14,7 @@ __all__ = [
     "NotConvergedWarning",
     "UnwritableFileError",
     "WinkelError",
+    "WorkerError",
 ]
 
 
@@ -62,6 +63,10 @@ class ModelFileError(WinkelError, ValueError):
 
 class UnwritableFileError(WinkelError, OSError):
     """A file could not be written: no space, no right to, or a folder that went away. What was there before is intact."""
+
+
+class WorkerError(WinkelError, RuntimeError):
+    """The workers or the scheduler of a cluster were lost; what was done is kept."""
 
 
 class NotConvergedWarning(UserWarning):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import shutil
 import time
@@ -89,6 +90,9 @@ def _client(scheduler: str | None) -> Iterator[Any]:
         client = Client(scheduler, timeout=10)
     except (OSError, TimeoutError, ValueError) as error:
         raise UsageError(f"no Dask scheduler answers at {scheduler!r} ({error}).") from error
+    # What is lost is told once, by this program; Dask would add the traces of all its connections.
+    for handler in logging.getLogger("distributed").handlers:
+        handler.setLevel(logging.CRITICAL + 1)
     with client:
         yield client
 

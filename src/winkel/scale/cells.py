@@ -52,10 +52,12 @@ class Layout:
 def make_rows(folder: Folder, source: Source, layout: Layout, metric: str, engine: Engine, run: Run) -> None:
     """Write "rows" and "order", and what the search needs: their "norms", "cells" (first rows) and "probes" (cells to search)."""
     n, m = source.shape
-    offset = folder.once("offset", lambda: _offset(source, metric))
-    if folder.note("rows.json") is None:
+    if folder.note("whole.json") is None:
         folder.create("copy", (n, m), np.float32)
-        folder.stage("copied", engine, _copy, source.n_shards, run, source, metric, np.array(offset))
+        _copy_all(folder, source, metric, engine, run)
+    if folder.once("whole", lambda: source.identity) != source.identity:
+        raise folder.of_another_run("rows")
+    if folder.note("rows.json") is None:
         folder.once("centres", lambda: _make_centres(folder, n, run))
         folder.create("near", (n, min(PROBES, max(1, n // CELL_ROWS))), np.int32)
         folder.stage("assigned", engine, _assign, layout.n_blocks, run, layout, engine.n_jobs)
@@ -66,6 +68,30 @@ def make_rows(folder: Folder, source: Source, layout: Layout, metric: str, engin
         folder.stage("sorted", engine, _gather, layout.n_blocks, run, layout)
         folder.once("rows", lambda: True)
     folder.remove("copy", "near")
+
+
+def _copy_all(folder: Folder, source: Source, metric: str, engine: Engine, run: Run) -> None:
+    """Write "copy". Shards that cannot be used are named, and those of files that were mended since are read again."""
+    stamp, offset = folder.once("offset", lambda: [source.stamp(0), _offset(source, metric)])
+    if stamp != source.stamp(0):  # what is subtracted from all rows was another file's
+        folder.forget("offset", "copied")
+        _copy_all(folder, source, metric, engine, run)
+        return
+    found = folder.stage(
+        "copied",
+        engine,
+        _copy,
+        source.n_shards,
+        run,
+        source,
+        metric,
+        np.array(offset),
+        accept=lambda k, result: result["stamp"] == source.stamp(k),
+    )
+    wrong = [result["wrong"] for result in found if result is not None and result["stamp"] is None]
+    if wrong:
+        many = f"{len(wrong)} shards cannot be used. " if len(wrong) > 1 else ""
+        raise InvalidInputError(many + " ".join(wrong))
 
 
 def _offset(source: Source, metric: str) -> list[float]:
@@ -81,7 +107,17 @@ def _dense(values: Any) -> FloatArray:
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 
-def _copy(k: int, folder: Folder, source: Source, metric: str, offset: FloatArray) -> None:
+def _copy(k: int, folder: Folder, source: Source, metric: str, offset: FloatArray) -> dict[str, str | None]:
+    """A shard copied: the stamp of its file, or what is wrong with it."""
+    try:
+        stamp = source.stamp(k)
+        folder.write("copy", int(source.starts[k]), _prepared(source, k, metric, offset))
+    except InvalidInputError as error:
+        return {"stamp": None, "wrong": str(error)}
+    return {"stamp": stamp}
+
+
+def _prepared(source: Source, k: int, metric: str, offset: FloatArray) -> FloatArray:
     """A shard in single precision; rows of length one where directions are compared."""
     values = _dense(source.shard(k).values)
     place = source.place(k)
@@ -99,7 +135,7 @@ def _copy(k: int, folder: Folder, source: Source, metric: str, offset: FloatArra
                 f"{place}: row {row} has no direction (all values zero, or equal under correlation), which metric="
                 f"{metric!r} compares. Leave such rows out."
             )
-    folder.write("copy", int(source.starts[k]), moved.astype(np.float32))
+    return np.asarray(moved.astype(np.float32))
 
 
 def _make_centres(folder: Folder, n: int, run: Run) -> int:

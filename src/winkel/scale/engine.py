@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import InvalidParameterError
+from ..errors import InvalidParameterError, UnwritableFileError, WorkerError
 
 _SHARED = 4  # arrays that tasks share, kept at a time
 _AHEAD = 4  # tasks for each worker that may be under way or done and not yet fetched
+PATIENCE = 120.0  # seconds without any worker after which a run ends
+_LOOK, _FETCH = (
+    5.0,
+    600.0,
+)  # seconds between two looks at the workers; and within which a result must be handed over
+_GO_ON = "What was done is kept: the same call with the same folder goes on from there."
 
 
 class Engine(Protocol):
@@ -69,21 +78,30 @@ def _carried_out(function: Callable[..., Any], item: Any, *shared: Any) -> Any:
 class DaskEngine:
     """Shards on the workers of a `distributed.Client`; each task takes `n_jobs` threads.
 
-    Dask carries out again what a lost worker had under way. What tasks share lies in `folder`, which all workers reach: no worker
+    Dask carries out again what a lost worker had under way, `distributed.scheduler.allowed-failures` times; where no worker is left
+    for `patience` seconds, the work ends with an error. What tasks share lies in `folder`, which all workers reach: no worker
     holds anything that would be lost with it.
     """
 
     client: Any
     folder: Path
     n_jobs: int = 1
+    patience: float = PATIENCE
     _written: deque[Path] = field(default_factory=deque, repr=False)
     _count: int = 0
+    _token: str = field(default_factory=lambda: secrets.token_hex(4), repr=False)
 
     def share(self, value: Any) -> Any:
         """Where tasks read the value."""
         self._count += 1
-        path = self.folder / f"shared-{self._count}.npy"
-        np.save(path, value)
+        # A new name: a task of a client that is gone may still read what that one shared.
+        path = self.folder / f"shared-{self._token}-{self._count}.npy"
+        try:
+            with explained(path):
+                np.save(path, value)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
         self._written.append(path)
         while len(self._written) > _SHARED:
             self._written.popleft().unlink(missing_ok=True)
@@ -92,22 +110,71 @@ class DaskEngine:
     def map(self, function: Callable[..., Any], items: Iterable[Any], *shared: Any) -> Iterator[Any]:
         """function(item, *shared) for every item, in order; some are worked on ahead."""
         waiting: deque[Any] = deque()
-        most = max(2, _AHEAD * len(self.client.scheduler_info()["workers"]))
+        most = max(2, _AHEAD * len(self.client.nthreads()))
         try:
             for item in items:
                 waiting.append(self.client.submit(_carried_out, function, item, *shared, pure=False))
                 if len(waiting) >= most:
-                    yield waiting.popleft().result()
+                    yield self._result(waiting.popleft())
             while waiting:
-                yield waiting.popleft().result()
+                yield self._result(waiting.popleft())
         finally:
             for future in waiting:
                 future.cancel()
+
+    def _result(self, future: Any) -> Any:
+        """What a task gave, once it is there; an error where nobody is left to work on it."""
+        from distributed import CancelledError, KilledWorker
+
+        try:
+            self._wait(future)
+            return future.result(timeout=None if future.status == "error" else _FETCH)
+        except KilledWorker as error:
+            raise WorkerError(f"A task ended every worker that took it ({error}). {_GO_ON}") from error
+        except CancelledError as error:
+            raise WorkerError(f"The Dask scheduler was lost ({error}). {_GO_ON}") from error
+        except TimeoutError as error:
+            if future.status == "error":  # the task's own
+                raise
+            raise WorkerError(f"A Dask worker does not hand over what it found. {_GO_ON}") from error
+
+    def _wait(self, future: Any) -> None:
+        """Wait until a task has ended, as long as there is someone who may work on it."""
+        from distributed import wait
+
+        alone: float | None = None  # since when there has been no worker
+        while True:
+            with suppress(TimeoutError):
+                wait([future], timeout=min(_LOOK, self.patience))
+                return
+            try:
+                workers = self.client.nthreads()
+            except (OSError, RuntimeError) as error:
+                raise WorkerError(f"The Dask scheduler does not answer ({error}). {_GO_ON}") from error
+            now = time.monotonic()
+            alone = None if workers else (alone or now)
+            if alone is not None and now - alone >= self.patience:
+                raise WorkerError(f"There has been no Dask worker for {now - alone:.0f} s. {_GO_ON}")
 
     def close(self) -> None:
         """Delete what tasks shared."""
         while self._written:
             self._written.popleft().unlink(missing_ok=True)
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """A block that writes a file, whose errors say which, and how to go on."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, UnwritableFileError):
+            raise
+        raise UnwritableFileError(
+            error.errno,
+            f"{str(path)!r} could not be written ({error.strerror or error}); make room, and repeat the call with the same folder "
+            "to go on",
+        ) from error
 
 
 def engine_of(client: Any, n_jobs: int, folder: Path) -> Engine:

@@ -139,7 +139,8 @@ def fit_map(source: Source, settings: Settings, run: Run, where: Where) -> Embed
     """The map of all rows of a source, and what is told of it."""
     metric = _check(source, settings)
     made = where.folder is None
-    path = Path(tempfile.mkdtemp(prefix="winkel-")) if where.folder is None else where.folder
+    # A whole path: workers may have another working folder.
+    path = Path(tempfile.mkdtemp(prefix="winkel-")) if where.folder is None else where.folder.absolute()
     engine = engine_of(where.client, run.n_jobs, path)
     try:
         return _fitted(source, settings, metric, engine, where, path, run, kept=not made)
@@ -198,7 +199,7 @@ def _fitted(
     k = usable_neighbors(settings.n_neighbors, n)
     listed = min(max(k, list_length(n, k)), n - 1)
     identity = {
-        "rows": [*source.shape, source.identity],
+        "rows": [*source.shape, source.names_identity],
         "block": block,
         "seed": run.seed,
         "metric": metric,

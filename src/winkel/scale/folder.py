@@ -10,23 +10,21 @@ import io
 import json
 import os
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..data.archive import atomic_file
-from ..errors import InvalidParameterError, ModelFileError, UnwritableFileError
+from ..errors import InvalidParameterError, ModelFileError
 from ..run import Run
 from ..typing import FloatArray
-from .engine import Engine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from .engine import Engine, explained
 
 _IDENTITY = "run.json"
+_MOST_REFUSED = 8  # results of a stage that are not accepted, after which it ends
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,9 @@ class Folder:
     @classmethod
     def opened(cls, path: str | os.PathLike[str], identity: dict[str, Any]) -> Folder:
         """The folder of the run that `identity` names, made if it is not there; another run's is refused."""
-        folder = cls(Path(os.fspath(path)))
+        folder = cls(Path(os.fspath(path)).absolute())  # workers may have another working folder
         folder.path.mkdir(parents=True, exist_ok=True)
+        folder.tidy()
         mine = json.loads(json.dumps(identity))
         theirs = folder.note(_IDENTITY)
         if theirs is None:
@@ -47,31 +46,37 @@ class Folder:
             return folder
         other = sorted(key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key))
         if other:
-            raise InvalidParameterError(
-                f"{str(folder.path)!r} holds another run; they differ in {', '.join(other)}. Repeat that run's data and "
-                "settings, choose another folder, or delete this one."
-            )
+            raise folder.of_another_run(", ".join(other))
         return folder
+
+    def of_another_run(self, what: str) -> InvalidParameterError:
+        """The error for a folder that holds another run."""
+        return InvalidParameterError(
+            f"{str(self.path)!r} holds another run; they differ in {what}. Repeat that run's data and settings, choose "
+            "another folder, or delete this one."
+        )
+
+    def tidy(self) -> None:
+        """Delete what clients and workers left that were ended while they wrote."""
+        for pattern in ("shared-*.npy", ".*.tmp"):
+            for left in self.path.glob(pattern):
+                left.unlink(missing_ok=True)
 
     # ---------------------------------------------------------------------------------------------- arrays
 
     def create(self, name: str, shape: tuple[int, ...], dtype: Any) -> None:
         """An array to be written in parts; its space is taken at once, so that a full disk shows before the work."""
-        header = io.BytesIO()
-        described = np.lib.format.dtype_to_descr(np.dtype(dtype))
-        np.lib.format.write_array_header_1_0(
-            header, {"descr": described, "fortran_order": False, "shape": shape}
-        )
-        size = len(header.getvalue()) + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        header = npy_header(shape, dtype)
+        size = len(header) + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         path = self._file(name)
-        with _explained(path):
+        with explained(path):
             if path.exists() and path.stat().st_size == size:
                 with path.open("rb") as file:
-                    if file.read(len(header.getvalue())) == header.getvalue():
+                    if file.read(len(header)) == header:
                         return  # begun by an earlier run
             try:
                 with path.open("wb") as file:
-                    file.write(header.getvalue())
+                    file.write(header)
                     file.flush()
                     os.posix_fallocate(file.fileno(), 0, size)
             except OSError:
@@ -87,7 +92,7 @@ class Folder:
                 f"{name}: rows {first} to {first + len(values)} of shape {values.shape} do not fit."
             )
         row = int(np.prod(whole.shape[1:], dtype=np.int64)) * whole.dtype.itemsize
-        with _explained(self._file(name)), self._file(name).open("r+b") as file:
+        with explained(self._file(name)), self._file(name).open("r+b") as file:
             file.seek(whole.offset + first * row)
             file.write(memoryview(values).cast("B"))
 
@@ -108,8 +113,11 @@ class Folder:
 
     def save(self, name: str, values: Any) -> None:
         """Write a whole array, all or nothing."""
+        array = np.ascontiguousarray(values)
         with atomic_file(self._file(name)) as file:
-            np.save(file, values)
+            file.write(npy_header(array.shape, array.dtype))
+            # By Python, which tells of a full disk what NumPy does not.
+            file.write(array.reshape(-1).view(np.uint8))
 
     def remove(self, *names: str) -> None:
         """Delete arrays that are no longer needed."""
@@ -135,6 +143,12 @@ class Folder:
         with atomic_file(self.path / name) as file:
             file.write(json.dumps(value).encode())
 
+    def forget(self, *stages: str) -> None:
+        """Take stages as not done."""
+        for stage in stages:
+            for kind in ("json", "jsonl"):
+                (self.path / f"{stage}.{kind}").unlink(missing_ok=True)
+
     def once(self, stage: str, work: Callable[[], Any]) -> Any:
         """What `work` gives, a small JSON value; carried out unless an earlier run has done so."""
         kept = self.note(f"{stage}.json")
@@ -151,18 +165,32 @@ class Folder:
         count: int,
         run: Run,
         *shared: Any,
+        accept: Callable[[int, Any], bool] = lambda k, result: True,
     ) -> list[Any]:
-        """function(k, folder, *shared) for k from 0 to count − 1, without those that an earlier run has done: small JSON values."""
+        """function(k, folder, *shared) for k from 0 to count − 1, without those that an earlier run has done: small JSON values.
+
+        What `accept` refuses counts as not done; after a few such results the stage ends early, with None for what is missing.
+        """
         record = self.path / f"{stage}.jsonl"
-        done = _recorded(record)
+        done = {k: result for k, result in _recorded(record).items() if accept(k, result)}
         missing = [k for k in range(count) if k not in done]
-        results = engine.map(function, missing, self, *shared)
-        with _explained(record), record.open("a") as file:
-            for k in run.progress(missing, stage, len(missing)):
-                done[k] = next(results)
+        results, refused = engine.map(function, missing, self, *shared), 0
+        for k in run.progress(missing, stage, len(missing)):
+            done[k] = next(results)
+            with explained(record), record.open("a") as file:
                 file.write(json.dumps({"item": k, "result": done[k]}) + "\n")
-                file.flush()
-        return [done[k] for k in range(count)]
+            refused += not accept(k, done[k])
+            if refused == _MOST_REFUSED:
+                break
+        return [done.get(k) for k in range(count)]
+
+
+def npy_header(shape: tuple[int, ...], dtype: Any) -> bytes:
+    """The first bytes of an .npy file."""
+    header = io.BytesIO()
+    described = np.lib.format.dtype_to_descr(np.dtype(dtype))
+    np.lib.format.write_array_header_1_0(header, {"descr": described, "fortran_order": False, "shape": shape})
+    return header.getvalue()
 
 
 def _recorded(record: Path) -> dict[int, Any]:
@@ -178,17 +206,3 @@ def _recorded(record: Path) -> dict[int, Any]:
             with record.open("ab") as file:
                 file.write(b"\n")
     return done
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, UnwritableFileError):
-            raise
-        raise UnwritableFileError(
-            error.errno,
-            f"{str(path)!r} could not be written ({error.strerror or error}); make room, and repeat the call with the same folder "
-            "to go on",
-        ) from error

@@ -201,7 +201,7 @@ def knn(
         "lists": [k, "exact" if exactly else recall],
     }
     _parquet()
-    target = Path(tempfile.mkdtemp(prefix="winkel-")) if path is None else Path(os.fspath(path))
+    target = Path(tempfile.mkdtemp(prefix="winkel-")) if path is None else Path(os.fspath(path)).absolute()
     target.mkdir(parents=True, exist_ok=True)
     if (target / _RECORD).exists():
         return _finished(target, identity)

@@ -134,11 +134,12 @@ class ParquetReader:
     def read(self, number: int) -> Any:
         """The values of a shard."""
         file, group = self.groups[number]
+        whole = _parquet(self.files[file])
         try:
-            return _parquet(self.files[file]).read_row_group(group, columns=list(self.names))
-        except OSError as error:
+            return whole.read_row_group(group, columns=list(self.names))
+        except (OSError, ValueError) as error:  # pyarrow's own are both
             raise InvalidInputError(
-                f"{self.place(number)}: row group {group} cannot be read ({error}). Write the file anew."
+                f"{self.place(number)}: row group {group} cannot be read ({' '.join(str(error).split())}). Write the file anew."
             ) from error
 
     def place(self, number: int) -> str:
@@ -149,6 +150,15 @@ class ParquetReader:
     def identity(self) -> str:
         """What tells these rows from others."""
         return f"{identity_of(self.files)} {' '.join(self.names)}"
+
+    @property
+    def names_identity(self) -> str:
+        """What tells these rows from others, also after one of the files was mended."""
+        return f"{' '.join(str(Path(file).resolve()) for file in self.files)} {' '.join(self.names)}"
+
+    def stamp(self, number: int) -> str:
+        """What changes when the file of a shard is written anew."""
+        return identity_of([self.files[self.groups[number][0]]])
 
     @classmethod
     def of(cls, files: Sequence[Path], columns: Sequence[str] | None) -> ParquetReader:
@@ -169,7 +179,8 @@ class ParquetReader:
         starts = np.concatenate([[0], np.cumsum([count for count in counts if count])]).astype(np.int64)
         if len(groups) == 0:
             raise InvalidInputError(f"{files[0].name} has no rows.")
-        return cls(tuple(str(file) for file in files), tuple(names), tuple(groups), starts)
+        # Whole paths: workers may have another working folder.
+        return cls(tuple(str(file.absolute()) for file in files), tuple(names), tuple(groups), starts)
 
 
 def _arrays(part: Any) -> tuple[Any, ...]:
@@ -177,6 +188,7 @@ def _arrays(part: Any) -> tuple[Any, ...]:
 
 
 def _parquet(path: str) -> Any:
+    """A parquet file, opened once as long as it stays the same."""
     return _opened(path, identity_of([path]))
 
 
@@ -188,6 +200,6 @@ def _opened(path: str, _identity: str) -> Any:
     except ImportError:
         raise missing_extra("pyarrow", "parquet", "Reading parquet files") from None
     try:
-        return pq.ParquetFile(path)
+        return pq.ParquetFile(path, page_checksum_verification=True)  # where the file has checksums
     except (pa.ArrowException, OSError) as error:
         raise InvalidInputError(f"{Path(path).name} cannot be read as a parquet file: {error}.") from error

@@ -83,6 +83,16 @@ class Source:
         """What tells the rows from others: the names, sizes and times of files, or the values of an array."""
         return self._reader.identity
 
+    @property
+    def names_identity(self) -> str:
+        """The identity, without what `stamp` tells of each shard."""
+        return str(getattr(self._reader, "names_identity", self.identity))
+
+    def stamp(self, number: int) -> str:
+        """What changes when the file of a shard is written anew; "" where the identity tells of that."""
+        told = getattr(self._reader, "stamp", None)
+        return "" if told is None else str(told(number))
+
     def fit_map(self, settings: Any, run: Any) -> Any:
         """The map of all rows, which `winkel.MDE.fit` asks for; see `winkel.scale.fit`."""
         from .fitting import Where, fit_map
@@ -188,7 +198,9 @@ def _reader_of_files(data: Any, size: int | None, columns: Sequence[str] | None,
             existing_file("data", data)
         with opened(pattern, key) as array:
             rows = _rows_per_shard(array, pattern, size)
-            return FileReader(pattern, key, (int(array.shape[0]), int(array.shape[1])), rows)
+            return FileReader(
+                str(Path(pattern).absolute()), key, (int(array.shape[0]), int(array.shape[1])), rows
+            )
     if key is not None:
         raise InvalidParameterError("key names an array of an AnnData object, an h5ad file or a zarr store.")
     files = sorted(Path(name) for name in glob.glob(pattern)) or [existing_file("data", data)]
