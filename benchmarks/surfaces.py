@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import winkel as wk
-from winkel.methods.mde.focus import flatness, intrinsic_dimension
+from winkel.methods.mde.plan import flatness, intrinsic_dimension
 from winkel.run import Run
 
 from .quality import all_scales, sample_rows

@@ -1,11 +1,11 @@
-"""The frozen result of every method, its file, and `load`, which opens every file that winkel writes."""
+"""The frozen result of every method, with how it ended and what it went through; its file, and `load`, which opens every file."""
 
 from __future__ import annotations
 
 import html
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, cast
@@ -14,15 +14,17 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import __version__
+from .algebra import matmul, svd
 from .checks import plain_json
 from .data.archive import Archive, read_archive, write_archive
 from .data.serialize import Packer, unpack
-from .errors import InvalidInputError, ModelFileError
+from .errors import InvalidInputError, InvalidParameterError, ModelFileError
 from .run import parse_memory
-from .solvers.base import Frames, History, Status
 from .typing import FloatArray
 
 KIND = "embedding"
+HISTORY_COLUMNS = ("iteration", "objective", "residual", "seconds")
+STATUS_WORDS = ("converged", "max_iter", "time_limit", "interrupted", "stopped", "failed")
 
 # What opens each kind of file. The names stand here, never in a file, so a file can choose among these and no
 # others; as text they let this layer name loaders of layers above it without importing them.
@@ -30,6 +32,144 @@ _LOADERS = {
     KIND: "winkel.embedding:from_archive",
     "estimator": "winkel.estimators.base:from_archive",
 }
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a run ended: a word that code can test and a sentence that a person can read.
+
+    Attributes
+    ----------
+    word : str
+        "converged", "max_iter", "time_limit", "interrupted", "stopped" or "failed".
+    sentence : str
+        The same in words, with numbers.
+    """
+
+    word: str
+    sentence: str
+
+    def __post_init__(self) -> None:
+        if self.word not in STATUS_WORDS:
+            raise InvalidParameterError(
+                f"The word of a Status must be one of {', '.join(STATUS_WORDS)}; got {self.word!r}."
+            )
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver reached its tolerance."""
+        return self.word == "converged"
+
+    def __str__(self) -> str:
+        return f"{self.word}: {self.sentence}"
+
+
+@dataclass(frozen=True, eq=False)
+class History(Mapping[str, NDArray[Any]]):
+    """Read-only columns with one entry an iteration, the start included.
+
+    It is a mapping from names to columns: the ones below, and whatever else the solver recorded.
+
+    Attributes
+    ----------
+    iteration : ndarray
+        Number of the iteration, from 0.
+    objective : ndarray
+        What the solver makes small.
+    residual : ndarray
+        What `tol` is compared with; NaN where it is not known.
+    seconds : ndarray
+        Time since the start, that before a checkpoint was continued included.
+    """
+
+    columns: Mapping[str, NDArray[Any]]
+
+    def __post_init__(self) -> None:
+        frozen = {}
+        for name, column in self.columns.items():
+            frozen[name] = np.array(column)
+            frozen[name].flags.writeable = False
+        if not {*HISTORY_COLUMNS} <= frozen.keys() or {c.shape for c in frozen.values()} != {
+            (len(frozen["iteration"]),)
+        }:
+            raise InvalidParameterError(
+                f"A History needs columns of the same length, among them {', '.join(HISTORY_COLUMNS)}."
+            )
+        object.__setattr__(self, "columns", MappingProxyType(frozen))
+
+    @property
+    def iteration(self) -> NDArray[np.int64]:
+        return self.columns["iteration"]
+
+    @property
+    def objective(self) -> NDArray[np.float64]:
+        return self.columns["objective"]
+
+    @property
+    def residual(self) -> NDArray[np.float64]:
+        return self.columns["residual"]
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        return self.columns["seconds"]
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of recorded iterates: the iterations and the start."""
+        return len(self.columns["iteration"])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, History) or list(self) != list(other):
+            return False
+        return all(np.array_equal(self[name], other[name], equal_nan=True) for name in self)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"History({self.n_rows} rows: {', '.join(self.columns)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self.columns),)
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Iterates kept on the way.
+
+    Attributes
+    ----------
+    iteration : ndarray of shape (n_frames,)
+        The steps after which each was kept.
+    Y : ndarray of shape (n_frames, n, n_components)
+        The maps, in single precision.
+    """
+
+    iteration: NDArray[np.int64]
+    Y: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.iteration)
+
+    def turned_to(self, Y: FloatArray) -> Frames:
+        """The same frames, each turned or reflected about the origin to lie as near `Y` as it can.
+
+        For maps that are found up to a rotation, which would otherwise jump from frame to frame.
+        """
+        turned = np.empty_like(self.Y)
+        for frame, out in zip(self.Y, turned):
+            left, _, right = svd(matmul(frame.astype(np.float64).T, Y))
+            out[:] = matmul(frame, matmul(left, right))
+        turned.flags.writeable = False
+        return Frames(self.iteration, turned)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

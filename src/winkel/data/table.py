@@ -1,4 +1,4 @@
-"""Table, the one validated form of data; and the two doors to it, `as_table` and `as_matrix`."""
+"""Table, the one validated form of data; the two doors to it, `as_table` and `as_matrix`; and which rows are equal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..checks import refuse
 from ..errors import InvalidInputError, InvalidParameterError
+from ..run import Stream
+from ..typing import FloatArray, IntArray
 from .annotated import from_anndata, is_anndata
 from .arrays import Labels, Matrix, dense_matrix, sparse_matrix, to_array
 from .frames import Columns, Parts, Pick, Selection, frame_of
+
+_BLOCK_ROWS = 4096  # rows whose bits are looked at together
+_TELLING = 64  # columns that are enough to see that most rows differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,3 +312,66 @@ def _float_dtype(dtype: DTypeLike | None) -> np.dtype[Any] | None:
     if wanted not in (np.dtype(np.float32), np.dtype(np.float64)):
         refuse("dtype", "None, float32 or float64", dtype)
     return wanted
+
+
+def has_equal_rows(values: Any) -> bool:
+    """Whether any two rows are equal; all columns are looked at only of rows that are equal in some of them."""
+    alike = _repeated(hash_rows(values, _TELLING))
+    return len(alike) > 0 and len(_repeated(hash_rows(values[alike]))) > 0
+
+
+def equal_rows(values: Any, present: IntArray) -> tuple[IntArray, IntArray]:
+    """The first row of each set of equal ones among `present`, and the set of each row; −1 for rows that are not.
+
+    The order of the sets depends on the values of their rows alone.
+    """
+    code = hash_rows(values)
+    _, first, of_present = np.unique(code[present], return_index=True, return_inverse=True)
+    rows = present[first]
+    of = np.full(len(code), -1, dtype=np.int64)
+    of[present] = of_present
+    copies = present[rows[of_present] != present]
+    different = np.zeros(len(copies), dtype=bool)
+    for start in range(0, len(copies), _BLOCK_ROWS):
+        some = copies[start : start + _BLOCK_ROWS]
+        differ = values[some] != values[rows[of[some]]]
+        different[start : start + _BLOCK_ROWS] = np.asarray(differ.sum(axis=1)).ravel() > 0
+    chance = copies[different]  # the same code by chance: each is a set of its own
+    of[chance] = len(rows) + np.arange(len(chance))
+    return np.concatenate([rows, chance]), of
+
+
+def hash_rows(values: Any, n_columns: int | None = None) -> NDArray[np.uint64]:
+    """64 bits of each row, equal for equal rows, dense or sparse; of so many columns only, evenly chosen, if there are more.
+
+    A value of zero adds nothing, so that a sparse row is equal to its dense form.
+    """
+    n, m = values.shape
+    factors = Stream.named(0, "columns of a row").bits(m) | np.uint64(1)
+    if sp.issparse(values):
+        terms = _mixed(values.data) * factors[values.indices]
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
+        return np.asarray(sums[values.indptr[1:]] - sums[values.indptr[:-1]])
+    columns = (
+        slice(None) if n_columns is None or m <= n_columns else np.linspace(0, m - 1, n_columns).astype(int)
+    )
+    code = np.empty(n, dtype=np.uint64)
+    for start in range(0, n, _BLOCK_ROWS):
+        block = values[start : start + _BLOCK_ROWS, columns]
+        code[start : start + _BLOCK_ROWS] = (_mixed(block) * factors[columns]).sum(axis=1, dtype=np.uint64)
+    return code
+
+
+def _mixed(values: FloatArray) -> NDArray[np.uint64]:
+    """The bits of numbers, spread over 64 as in SplitMix64; −0.0 is as 0.0, whose bits are zero."""
+    plain = np.ascontiguousarray(values + values.dtype.type(0))
+    bits = plain.view(np.uint32 if plain.dtype == np.float32 else np.uint64).astype(np.uint64)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.asarray(bits ^ (bits >> np.uint64(27)))
+
+
+def _repeated(code: NDArray[np.uint64]) -> IntArray:
+    """Rows whose code another row has too."""
+    order = np.argsort(code, kind="stable")
+    same = code[order[1:]] == code[order[:-1]]
+    return np.sort(order[np.append(same, False) | np.append(False, same)])

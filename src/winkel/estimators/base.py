@@ -21,7 +21,7 @@ from ..data import Table, as_table
 from ..data.archive import Archive, write_archive
 from ..data.serialize import Packer, unpack
 from ..data.table import looks_like_distances
-from ..embedding import Embedding, from_arrays, to_arrays
+from ..embedding import Embedding, History, Status, from_arrays, to_arrays
 from ..errors import (
     DataWarning,
     InvalidInputError,
@@ -34,7 +34,7 @@ from ..graph import Graph
 from ..graph.metrics import metric_name
 from ..measures.faithfulness import Faithfulness, measure
 from ..run import CHECKPOINT_SECONDS, Run
-from ..solvers.base import History, Status, digest
+from ..solvers.base import digest
 from ..typing import FloatArray, Metric, RandomState
 from . import magnitudes, registry
 from .decoding import Decoder, new_row_factor

@@ -20,10 +20,9 @@ from scipy.sparse import issparse
 
 from ..data import Table
 from ..data.arrays import magnitude, overflow_limit, row_blocks
-from ..embedding import Embedding
+from ..embedding import Embedding, Frames, Status
 from ..errors import DataWarning, InvalidInputError, NotConvergedWarning
 from ..graph import Graph
-from ..solvers.base import Frames, Status
 from ..typing import FloatArray
 
 Powers = Mapping[str, int]

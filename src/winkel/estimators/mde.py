@@ -19,8 +19,8 @@ from ..graph.metrics import takes_sparse
 from ..methods.mde.fit import Model, extend, fit, place
 from ..methods.mde.fit import fit_along as fit_models
 from ..methods.mde.leanings import Leanings
+from ..methods.mde.lengths import MAX_DISTANCES
 from ..methods.mde.plan import Settings, forecast
-from ..methods.mde.problems import MAX_DISTANCES
 from ..problem import Constraint, Problem, Standardized
 from ..problem.distortions import Distortion
 from ..typing import FloatArray, IntArray, MaybeNone

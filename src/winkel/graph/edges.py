@@ -1,4 +1,4 @@
-"""Edges and neighbour lists, checked: from pairs, matrices, networkx graphs and n × k arrays."""
+"""Edges and neighbour lists, checked: from pairs, matrices, networkx graphs and n × k arrays; and pairs drawn at random."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..checks import choice, integer
 from ..errors import InvalidInputError, InvalidParameterError
-from ..run import resolve_n_jobs
+from ..run import Run, resolve_n_jobs
 from ..typing import FloatArray, IntArray
 
 Combine = Literal["error", "sum", "mean", "max", "min"]
@@ -283,3 +283,19 @@ def check_rows(rows: ArrayLike, n: int) -> IntArray:
     if keep.min() < 0 or keep.max() >= n or len(np.unique(keep)) < len(keep):
         raise InvalidInputError(f"rows must be different node numbers in [0, {n}); got {keep[:8].tolist()}….")
     return keep
+
+
+def random_pairs(n: int, count: int, run: Run, *, avoid: IntArray | None = None) -> NDArray[np.int32]:
+    """`count` different pairs i < j of n items, sorted, uniform among those that `avoid` (sorted pairs i < j) leaves."""
+    barred = np.empty(0, dtype=np.int64) if avoid is None else avoid[:, 0].astype(np.int64) * n + avoid[:, 1]
+    free = n * (n - 1) // 2 - len(barred)
+    if not 0 <= count <= free:
+        raise InvalidParameterError(f"{count} pairs were asked for; {n} items leave {free} to choose from.")
+    if count <= free // 2:
+        return _core.sample_pairs(n, count, run.seed, barred, run.n_jobs)
+    # Most pairs are wanted, so they can all be listed: leave some out.
+    i, j = np.triu_indices(n, 1)
+    every = np.delete(np.arange(len(i)), np.searchsorted(i.astype(np.int64) * n + j, barred))
+    if count < free:
+        every = every[np.sort(run.stream("random pairs").permutation(free)[:count])]
+    return np.stack([i[every], j[every]], axis=1).astype(np.int32)

@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from ..algebra import eigh, largest_eigenvectors, matmul, norm, qr
+from ..algebra import eigh, largest_eigenvectors, matmul, norm, power, qr, tanh
 from ..graph import Graph, path_matrix, spectral_coordinates
 from ..run import Run
-from ..typing import FloatArray
+from ..typing import FloatArray, Metric
 
 SAMPLE, _OVERSAMPLING, _SUBSPACE_ITERATIONS = 10_000, 8, 8  # of principal components for a start
+# A start by principal components: its standard deviation in terms of the root (in space, the cube root) of the number of rows, in
+# units of the Cauchy penalty; where rows far out end, and the noise, in standard deviations.
+_START_WIDTH, _WIDEST, _START_NOISE = 0.02, 3.0, 0.01
 _PIVOTS = 100  # of pivot MDS; its authors see no gain beyond about as many
 
 
@@ -37,6 +40,24 @@ def rough_principal_start(X: Any, n_components: int, run: Run, *, directions: bo
     sample = X if n <= SAMPLE else X[principal_sample(n, run)]
     mean, top = principal_axes(sample, n_components, run, directions=directions)
     return along_axes(X, mean, top, n_components, run, directions=directions)
+
+
+def wide_start(rows: Any, n_components: int, metric: Metric, run: Run) -> FloatArray:
+    """Principal components of the rows, as wide as `widened` makes them."""
+    directions = metric in ("cosine", "correlation")
+    return widened(rough_principal_start(rows, n_components, run, directions=directions), run)
+
+
+def widened(Y: FloatArray, run: Run) -> FloatArray:
+    """Coordinates so wide that what is far apart stays so, and so narrow that strands can find each other.
+
+    Rows far out are drawn in: they would squeeze all others together.
+    """
+    spread = float(Y.std(axis=0).max())
+    Y = _WIDEST * tanh(Y / (_WIDEST * (spread if spread > 0 else 1.0)))
+    # Noise lets rows part that differ otherwise only, and those of one column leave their line.
+    noise = run.stream("around").normal(Y.shape)
+    return np.asarray(_START_WIDTH * power(len(Y), 1 / max(2, Y.shape[1])) * (Y + _START_NOISE * noise))
 
 
 def principal_sample(n: int, run: Run) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ..methods.mde.affinities import given
+from ..methods.mde.neighbors import given
 from ..run import Run
 from .cells import Layout
 from .engine import Engine

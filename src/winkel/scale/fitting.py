@@ -25,12 +25,10 @@ from ..errors import InvalidInputError, InvalidParameterError
 from ..graph.knn import usable_neighbors
 from ..graph.metrics import metric_name
 from ..graph.origin import Recall
-from ..methods.mde.affinities import list_length
 from ..methods.mde.distinct import Items
-from ..methods.mde.focus import FLAT, Focus, choose_focus
-from ..methods.mde.plan import CAUCHY_STAGES, FEW_ROWS, STAGED_ITERATIONS, Settings, widened
-from ..methods.mde.problems import cauchy_repulsion
-from ..methods.starts import along_axes, principal_axes, principal_sample
+from ..methods.mde.neighbors import cauchy_repulsion, list_length
+from ..methods.mde.plan import CAUCHY_STAGES, FEW_ROWS, FLAT, STAGED_ITERATIONS, Focus, Settings, choose_focus
+from ..methods.starts import along_axes, principal_axes, principal_sample, widened
 from ..problem import Centered
 from ..problem.solving import solve
 from ..run import Run

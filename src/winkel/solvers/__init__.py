@@ -3,7 +3,7 @@
     Solver.init ──> state ──> Solver.step ──> state ──> ... ──> Outcome(state, history, status, frames)
                        └── the loop between steps: history, progress, callbacks, limits, frames, checkpoint
 
-base.py      the contract (Solver, SolverState, Status) and what is written down (History, Frames)
+base.py      the contract (Solver, SolverState)
 loop.py      iterate: the loop
 checkpoint.py  a loop on disk, and how it goes on from there
 progress.py  what is shown and who is called between steps
@@ -15,7 +15,8 @@ linear.py    linear systems: factorisation, conjugate gradients
 A solver knows only the problem it is given; nothing here knows a method or an estimator.
 """
 
-from .base import Frames, History, Solver, SolverState, Status, digest
+from ..embedding import Frames, History, Status
+from .base import Solver, SolverState, digest
 from .gradient import Adam, GradientDescent
 from .loop import Outcome, iterate
 from .progress import IterationInfo, TaskCallbacks

@@ -1,52 +1,17 @@
-"""What a solver is, what it hands to the loop, and what the loop writes down."""
+"""What a solver is, and what it hands to the loop."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algebra import matmul, svd
-from ..errors import InvalidParameterError
+from ..embedding import Status
 from ..typing import FloatArray
-
-_COLUMNS = ("iteration", "objective", "residual", "seconds")
-STATUS_WORDS = ("converged", "max_iter", "time_limit", "interrupted", "stopped", "failed")
-
-
-@dataclass(frozen=True)
-class Status:
-    """How a run ended: a word that code can test and a sentence that a person can read.
-
-    Attributes
-    ----------
-    word : str
-        "converged", "max_iter", "time_limit", "interrupted", "stopped" or "failed".
-    sentence : str
-        The same in words, with numbers.
-    """
-
-    word: str
-    sentence: str
-
-    def __post_init__(self) -> None:
-        if self.word not in STATUS_WORDS:
-            raise InvalidParameterError(
-                f"The word of a Status must be one of {', '.join(STATUS_WORDS)}; got {self.word!r}."
-            )
-
-    @property
-    def converged(self) -> bool:
-        """Whether the solver reached its tolerance."""
-        return self.word == "converged"
-
-    def __str__(self) -> str:
-        return f"{self.word}: {self.sentence}"
 
 
 @dataclass(frozen=True)
@@ -124,160 +89,6 @@ class Solver(Protocol[ProblemT, StateT]):
 
     def done(self, state: StateT, /) -> Status | None:
         """The status to stop with, or None to go on."""
-
-
-@dataclass(frozen=True, eq=False)
-class History(Mapping[str, NDArray[Any]]):
-    """Read-only columns with one entry an iteration, the start included.
-
-    It is a mapping from names to columns: the ones below, and whatever else the solver recorded.
-
-    Attributes
-    ----------
-    iteration : ndarray
-        Number of the iteration, from 0.
-    objective : ndarray
-        What the solver makes small.
-    residual : ndarray
-        What `tol` is compared with; NaN where it is not known.
-    seconds : ndarray
-        Time since the start, that before a checkpoint was continued included.
-    """
-
-    columns: Mapping[str, NDArray[Any]]
-
-    def __post_init__(self) -> None:
-        frozen = {}
-        for name, column in self.columns.items():
-            frozen[name] = np.array(column)
-            frozen[name].flags.writeable = False
-        if not {*_COLUMNS} <= frozen.keys() or {c.shape for c in frozen.values()} != {
-            (len(frozen["iteration"]),)
-        }:
-            raise InvalidParameterError(
-                f"A History needs columns of the same length, among them {', '.join(_COLUMNS)}."
-            )
-        object.__setattr__(self, "columns", MappingProxyType(frozen))
-
-    @property
-    def iteration(self) -> NDArray[np.int64]:
-        return self.columns["iteration"]
-
-    @property
-    def objective(self) -> NDArray[np.float64]:
-        return self.columns["objective"]
-
-    @property
-    def residual(self) -> NDArray[np.float64]:
-        return self.columns["residual"]
-
-    @property
-    def seconds(self) -> NDArray[np.float64]:
-        return self.columns["seconds"]
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return self.columns[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.columns)
-
-    def __len__(self) -> int:
-        return len(self.columns)
-
-    @property
-    def n_rows(self) -> int:
-        """The number of recorded iterates: the iterations and the start."""
-        return len(self.columns["iteration"])
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, History) or list(self) != list(other):
-            return False
-        return all(np.array_equal(self[name], other[name], equal_nan=True) for name in self)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"History({self.n_rows} rows: {', '.join(self.columns)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (dict(self.columns),)
-
-
-class Recorder:
-    """A history that grows by one row at a time."""
-
-    def __init__(self) -> None:
-        self._rows: list[tuple[int, float, float, float, dict[str, float]]] = []
-
-    @classmethod
-    def restored(cls, history: History) -> Recorder:
-        """A recorder that goes on where `history` ends."""
-        recorder = cls()
-        extra = [name for name in history if name not in _COLUMNS]
-        for row in range(history.n_rows):
-            recorder._rows.append(
-                (
-                    int(history.iteration[row]),
-                    float(history.objective[row]),
-                    float(history.residual[row]),
-                    float(history.seconds[row]),
-                    {name: float(history[name][row]) for name in extra},
-                )
-            )
-        return recorder
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def append(self, state: SolverState, seconds: float) -> None:
-        """Add the row of `state`: one list append, so that an interruption cannot leave half a row."""
-        extras = {name: float(value) for name, value in state.extras().items()}
-        self._rows.append((state.iteration, float(state.objective), float(state.residual), seconds, extras))
-
-    def history(self, n_rows: int | None = None) -> History:
-        """The first `n_rows` rows as frozen columns; a number that a row lacks is NaN."""
-        rows = self._rows[:n_rows]
-        names = list(dict.fromkeys(name for row in rows for name in row[4]))
-        columns: dict[str, NDArray[Any]] = {
-            "iteration": np.array([row[0] for row in rows], dtype=np.int64),
-            "objective": np.array([row[1] for row in rows], dtype=np.float64),
-            "residual": np.array([row[2] for row in rows], dtype=np.float64),
-            "seconds": np.array([row[3] for row in rows], dtype=np.float64),
-        }
-        for name in names:
-            columns[name] = np.array([row[4].get(name, np.nan) for row in rows], dtype=np.float64)
-        return History(columns)
-
-
-@dataclass(frozen=True, eq=False)
-class Frames:
-    """Iterates kept on the way.
-
-    Attributes
-    ----------
-    iteration : ndarray of shape (n_frames,)
-        The steps after which each was kept.
-    Y : ndarray of shape (n_frames, n, n_components)
-        The maps, in single precision.
-    """
-
-    iteration: NDArray[np.int64]
-    Y: NDArray[np.float32]
-
-    def __len__(self) -> int:
-        return len(self.iteration)
-
-    def turned_to(self, Y: FloatArray) -> Frames:
-        """The same frames, each turned or reflected about the origin to lie as near `Y` as it can.
-
-        For maps that are found up to a rotation, which would otherwise jump from frame to frame.
-        """
-        turned = np.empty_like(self.Y)
-        for frame, out in zip(self.Y, turned):
-            left, _, right = svd(matmul(frame.astype(np.float64).T, Y))
-            out[:] = matmul(frame, matmul(left, right))
-        turned.flags.writeable = False
-        return Frames(self.iteration, turned)
 
 
 def digest(*arrays: NDArray[Any]) -> str:

@@ -11,9 +11,10 @@ from typing import Any, Generic, NamedTuple
 from ..checks import plain_json
 from ..data.archive import read_archive, write_archive
 from ..data.serialize import Packer, unpack
+from ..embedding import History
 from ..errors import InvalidParameterError, ModelFileError
 from ..typing import FloatArray
-from .base import History, SolverState, StateT, digest
+from .base import SolverState, StateT, digest
 
 KIND = "checkpoint"
 

@@ -25,12 +25,13 @@ import scipy.sparse.linalg as spla
 from numpy.typing import ArrayLike, NDArray
 
 from ..algebra import eigh, matmul, one_blas_thread, qr, svd
+from ..embedding import Status
 from ..errors import InvalidInputError, InvalidParameterError, NotConvergedWarning
 from ..graph import Graph
 from ..graph.laplacian import EigenPairs, Laplacian, smallest_eigenvectors
 from ..graph.spectral_layout import fix_signs
 from ..run import Stream, resolve_n_jobs
-from .base import SolverState, Status
+from .base import SolverState
 
 Matrix = NDArray[np.float64]
 Apply = Callable[[Matrix], Matrix]

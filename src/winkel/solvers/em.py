@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import number
+from ..embedding import Status
 from ..typing import FloatArray
-from .base import SolverState, Status
+from .base import SolverState
 
 Vector = NDArray[np.float64]
 

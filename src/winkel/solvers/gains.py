@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..checks import number, positive
+from ..embedding import Status
 from ..typing import FloatArray
-from .base import SolverState, Status
+from .base import SolverState
 from .gradient import Exaggerable, Exaggeration, root_mean_square, small_gradient
 
 

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..checks import number, optional, positive
+from ..embedding import Status
 from ..typing import FloatArray
-from .base import SolverState, Status
+from .base import SolverState
 
 _LEAST_STEP = 0.05  # share of the step that is left when it has fallen
 

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from .. import _core
 from ..algebra import dot, norm
 from ..checks import integer, number, optional, positive
+from ..embedding import Status
 from ..typing import FloatArray
-from .base import SolverState, Status
+from .base import SolverState
 
 PointT = TypeVar("PointT")
 

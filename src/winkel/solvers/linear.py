@@ -10,8 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..embedding import Status
 from ..typing import FloatArray
-from .base import SolverState, Status
+from .base import SolverState
 
 Matrix = NDArray[np.float64]
 

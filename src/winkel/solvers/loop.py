@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checks import integer, optional
+from ..embedding import HISTORY_COLUMNS, Frames, History, Status
 from ..errors import InvalidInputError, NotConvergedWarning, WinkelError
 from ..run import Run
 from ..typing import FloatArray
-from .base import Frames, History, Recorder, Solver, SolverState, StateT, Status
+from .base import Solver, SolverState, StateT
 from .checkpoint import Checkpoint, Mark, identity
 from .progress import IterationInfo, Listener, listeners
 
@@ -62,48 +64,49 @@ def iterate(
 ) -> Outcome[StateT]:
     """The Outcome of `solver` on `problem` from `Y0`, watched and limited as `run` says.
 
-    It ends when the solver is done, after `max_iter` iterations in all, when the time limit of `run` has passed,
-    or when a callback returns True; then the last iterate is the result. Ctrl-C, or an iterate that is
-    not finite, ends it with the best iterate so far (lowest objective within the current phase) and a
-    NotConvergedWarning; a second Ctrl-C, while that result is being put together, is not caught. An exception
-    from a step or a callback ends it with that exception.
+        It ends when the solver is done, after `max_iter` iterations in all, when the time limit of `run` has passed,
+        or when a callback returns True; then the last iterate is the result. Ctrl-C, or an iterate that is
+        not finite, ends it with the best iterate so far (lowest objective within the current phase) and a
+        NotConvergedWarning; a second Ctrl-C, while that result is being put together, is not caught. An exception
+        from a step or a callback ends it with that exception.
 
-    The checkpoint file of `run` is written at the start, then every `checkpoint_every` seconds, and when the loop ends in
-    any way but by failing; before an exception goes on, too. A checkpoint that exists is continued, to the same bytes that
-    one long run gives.
+        The checkpoint file of `run` is written at the start, then every `checkpoint_every` seconds, and when the loop ends in
+        any way but by failing; before an exception goes on, too. A checkpoint that exists is continued, to the same bytes that
+        one long run gives.
 
-    Parameters
-    ----------
-    solver : Solver
-        What makes the steps.
-    problem : object
-        What the solver works on.
-    Y0 : array of shape (n, n_components)
-        The start.
-    run : Run or None, default=None
-        Callbacks, limits, checkpoint and the number of iterates to keep; None asks for nothing of these.
-    max_iter : int
-        Iterations at most, those before a checkpoint included.
-    checkpoint_iterations : int or None, default=None
-        Write a checkpoint every so many iterations, too.
-    fingerprint : mapping or None, default=None
-        What names the problem and all that matters: a checkpoint of another solver, start or fingerprint is refused.
+        Parameters
+        ----------
+        solver : Solver
+            What makes the steps.
+        problem : object
+            What the solver works on.
+        Y0 : array of shape (n, n_components)
+            The start.
+        run : Run or None, default=None
+            Callbacks, limits, checkpoint and the number of iterates to keep; None asks for nothing of these.
+        max_iter : int
+            Iterations at most, those before a checkpoint included.
+        checkpoint_iterations : int or None, default=None
+            Write a checkpoint every so many iterations, too.
+        fingerprint : mapping or None, default=None
+            What names the problem and all that matters: a checkpoint of another solver, start or fingerprint is refused.
 
-    Returns
-    -------
-    Outcome
-        The state to use, the history, how it ended, and kept iterates.
+        Returns
+        -------
+        Outcome
+            The state to use, the history, how it ended, and kept iterates.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from winkel.solvers import GradientDescent, iterate
-    >>> class Bowl:
-    ...     def gradient(self, Y):
-    ...         return float(np.sum(Y**2)), 2 * Y
-    >>> outcome = iterate(GradientDescent(0.25), Bowl(), np.ones((3, 2)), max_iter=100)
-    >>> bool(outcome.state.objective < 1e-9)
-    True
+        Examples
+        --------
+        >>> import numpy as np
+    from numpy.typing import NDArray
+        >>> from winkel.solvers import GradientDescent, iterate
+        >>> class Bowl:
+        ...     def gradient(self, Y):
+        ...         return float(np.sum(Y**2)), 2 * Y
+        >>> outcome = iterate(GradientDescent(0.25), Bowl(), np.ones((3, 2)), max_iter=100)
+        >>> bool(outcome.state.objective < 1e-9)
+        True
     """
     run = Run() if run is None else run
     max_iter = integer("max_iter", max_iter, 0)
@@ -118,6 +121,52 @@ def iterate(
     loop.begin(start, store)
     loop.save_every(run.checkpoint_every, checkpoint_iterations)
     return loop.finish(loop.drive(audience))
+
+
+class Recorder:
+    """A history that grows by one row at a time."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, float, float, float, dict[str, float]]] = []
+
+    @classmethod
+    def restored(cls, history: History) -> Recorder:
+        """A recorder that goes on where `history` ends."""
+        recorder = cls()
+        extra = [name for name in history if name not in HISTORY_COLUMNS]
+        for row in range(history.n_rows):
+            recorder._rows.append(
+                (
+                    int(history.iteration[row]),
+                    float(history.objective[row]),
+                    float(history.residual[row]),
+                    float(history.seconds[row]),
+                    {name: float(history[name][row]) for name in extra},
+                )
+            )
+        return recorder
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def append(self, state: SolverState, seconds: float) -> None:
+        """Add the row of `state`: one list append, so that an interruption cannot leave half a row."""
+        extras = {name: float(value) for name, value in state.extras().items()}
+        self._rows.append((state.iteration, float(state.objective), float(state.residual), seconds, extras))
+
+    def history(self, n_rows: int | None = None) -> History:
+        """The first `n_rows` rows as frozen columns; a number that a row lacks is NaN."""
+        rows = self._rows[:n_rows]
+        names = list(dict.fromkeys(name for row in rows for name in row[4]))
+        columns: dict[str, NDArray[Any]] = {
+            "iteration": np.array([row[0] for row in rows], dtype=np.int64),
+            "objective": np.array([row[1] for row in rows], dtype=np.float64),
+            "residual": np.array([row[2] for row in rows], dtype=np.float64),
+            "seconds": np.array([row[3] for row in rows], dtype=np.float64),
+        }
+        for name in names:
+            columns[name] = np.array([row[4].get(name, np.nan) for row in rows], dtype=np.float64)
+        return History(columns)
 
 
 class _Loop(Generic[AnyProblem, StateT]):

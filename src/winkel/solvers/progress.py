@@ -10,9 +10,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from ..embedding import Status
 from ..errors import InvalidParameterError, MissingDependencyError
 from ..typing import FloatArray
-from .base import SolverState, Status
+from .base import SolverState
 
 _HOOKS = ("setup", "on_fit_task_begin", "on_fit_task_end", "teardown")
 _SECONDS_BETWEEN_LINES = 5.0

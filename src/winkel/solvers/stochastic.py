@@ -11,9 +11,10 @@ import numpy as np
 
 from .. import _core
 from ..checks import integer, positive
+from ..embedding import Status
 from ..run import Stream
 from ..typing import FloatArray
-from .base import SolverState, Status
+from .base import SolverState
 from .lbfgs import LBFGS, ConstrainedProblem, LBFGSState
 from .trace import Matrix, hutch_plus_plus
 

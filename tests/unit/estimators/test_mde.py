@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import winkel as wk
+from winkel.embedding import History
 from winkel.errors import (
     DataWarning,
     InvalidInputError,
@@ -26,7 +27,6 @@ from winkel.errors import (
     NotConvergedWarning,
 )
 from winkel.problem.solving import still_falling
-from winkel.solvers.base import History
 
 X_DIGITS, LABELS = load_digits(return_X_y=True)
 SOME, NEW = X_DIGITS[:150], X_DIGITS[150:190]

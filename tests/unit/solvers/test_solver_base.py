@@ -10,7 +10,7 @@ import pytest
 
 from winkel.errors import InvalidParameterError
 from winkel.solvers import History, SolverState, Status
-from winkel.solvers.base import Recorder
+from winkel.solvers.loop import Recorder
 
 
 def recorded(n_rows=3):

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from ...algebra import eigh, largest_eigenvectors, matmul, svd
 from ...algebra import norm as length
 from ...checks import integer
+from ...embedding import Status
 from ...errors import InvalidInputError
 from ...run import Run
-from ...solvers.base import SolverState, Status
+from ...solvers.base import SolverState
 from ...typing import FloatArray
 
 Matrix = NDArray[np.float64]

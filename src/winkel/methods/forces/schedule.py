@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...checks import choice, integer, number, optional, positive, refuse
+from ...embedding import Status
 from ...run import Run
-from ...solvers.base import Status
 from ...solvers.gains import DeltaBarDelta
 from ...solvers.gradient import Adam, Exaggeration, GradientDescent
 from ...solvers.lbfgs import LBFGS, Continuation, LBFGSState, widest_move

@@ -14,11 +14,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ...data import as_matrix
+from ...embedding import Frames, History, Status
 from ...errors import InvalidInputError
 from ...run import Run
 from ...solvers import iterate
 from ...solvers.alternating import Alternating, AlternatingState
-from ...solvers.base import Frames, History, SolverState, Status
+from ...solvers.base import SolverState
 from ...solvers.gradient import Adam
 from ...typing import FloatArray
 from ..rows import Rows, column_sums, stacked

@@ -5,8 +5,9 @@
              are one item    start, stages, iterations
 
 fit.py        fit, place, extend: what the estimator calls
-plan.py       Settings, the user's wishes, checked; Plan, what is made of them
-problems.py   preserve_neighbors, preserve_distances: the problems themselves, also without an estimator
+plan.py       Settings, the user's wishes, checked; Focus, between shape and neighbours; Plan, what is made of them
+neighbors.py  neighbours that attract, and what repels; lengths.py  distances and lengths of paths that are preserved
+problems.py   preserve_neighbors, preserve_distances: the problems themselves, without an estimator
 """
 
 from .problems import preserve_distances, preserve_neighbors

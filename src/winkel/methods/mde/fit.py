@@ -13,21 +13,20 @@ from scipy.sparse import csr_matrix, issparse, vstack
 
 from ...checks import array
 from ...data import Table
-from ...embedding import Embedding
+from ...data.table import has_equal_rows
+from ...embedding import Embedding, History, Status
 from ...errors import DataWarning
 from ...graph import Graph
 from ...graph.knn import count_items, nearest_rows
 from ...problem import Anchored, Centered, Problem, Standardized, solve
 from ...run import Run
-from ...solvers.base import History, Status
 from ...typing import FloatArray, IntArray
-from .affinities import list_length
 from .distinct import Items, find_items
-from .focus import FLAT, FOCUS_SETTINGS
 from .leanings import Leanings
+from .lengths import flat_loss
+from .neighbors import check_weights, list_length, repulsion_of_a_row
 from .placement import Affinities, Surroundings, landmarks, place_by_distances, place_by_neighbors
-from .plan import ITERATIONS, Settings, Source, focus_of, make_plan, make_problem
-from .problems import check_weights, flat_loss, repulsion_of_a_row
+from .plan import FLAT, FOCUS_SETTINGS, ITERATIONS, Settings, Source, focus_of, make_plan, make_problem
 from .spectrum import plan_after
 
 _BLOCK = 4096  # new rows placed at a time, which bounds the memory
@@ -141,7 +140,7 @@ def fit_along(
     weights = None
     if sample_weight is not None:
         weights = check_weights(sample_weight, n, zero=_merges(data, settings))
-    items = find_items(data, weights) if _merges(data, settings) else None
+    items = _items(data, weights, settings)
     rows, watched = data, run
     if items is not None:
         if not isinstance(settings.init, str):
@@ -193,7 +192,7 @@ def extend(model: Model, rows: Table, run: Run) -> Model:
     settings, n = model.settings, model.rows.shape[0]
     settings = replace(settings, focus=model.result.settings.get("focus", settings.focus))
     joined, Y = _stacked(model.rows, rows), np.concatenate([model.places, place(model, rows, run)])
-    equal = find_items(joined, in_order=True) if _merges(joined, settings) else None
+    equal = _items(joined, None, settings, in_order=True)
     items = _joined_items(model, equal, rows.shape[0])
     if equal is not None:
         joined, Y = joined.rows(equal.rows), Y[equal.rows]
@@ -244,6 +243,18 @@ def _lists(graph: Graph | None, rows: IntArray) -> tuple[Any, Any]:
     if graph is None or graph.knn_indices is None or graph.knn_distances is None:
         return np.empty((len(rows), 0), dtype=np.int32), np.empty((len(rows), 0))
     return graph.knn_indices[rows], graph.knn_distances[rows]
+
+
+def _items(
+    data: Any, weights: FloatArray | None, settings: Settings, *, in_order: bool = False
+) -> Items | None:
+    """The items of a table; None where each row is one, of weight one."""
+    if not _merges(data, settings):
+        return None
+    plain = weights is None or bool((weights == 1).all())
+    if plain and not has_equal_rows(data.values):
+        return None
+    return find_items(data, weights, in_order=in_order)
 
 
 def _merges(data: Any, settings: Settings) -> bool:

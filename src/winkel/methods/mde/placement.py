@@ -20,8 +20,7 @@ from ...problem.tabulation import tabulated
 from ...run import Run
 from ...typing import FloatArray
 from ..starts import weighted_mean
-from .affinities import given
-from .problems import Forces
+from .neighbors import Forces, given
 
 MAX_LANDMARKS = 512
 _MAX_ITER, _TOL, _TRIES = 200, 1e-6, 30
@@ -63,7 +62,7 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Affinities:
-    """How strongly its nearest fitted rows attract a new one: by their distances, as in the fit (affinities.py).
+    """How strongly its nearest fitted rows attract a new one: by their distances, as in the fit (neighbors.py).
 
     `n_neighbors` is what was asked for, `listed` how many fitted rows a new one lists, `total` what they weigh in all.
     """

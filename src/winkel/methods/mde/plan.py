@@ -14,34 +14,23 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ...algebra import power, tanh
-from ...checks import choice, integer, optional, positive
+from ...algebra import log, power
+from ...checks import choice, integer, number, optional, positive, refuse
 from ...data import Table
 from ...errors import InvalidParameterError
-from ...graph import Graph
+from ...graph import Graph, path_matrix
 from ...graph.knn import count_items, neighbor_graph, search_memory, usable_neighbors
 from ...graph.precomputed import distances_by_function
-from ...graph.structure import graph_of_groups, neighbor_groups
-from ...problem import Anchored, Centered, Constraint, Problem, SolverSettings, Stage, penalties
+from ...problem import Anchored, Centered, Constraint, Problem, SolverSettings, Stage
+from ...problem.constraints import as_constraint
 from ...problem.distortions import Distortion
 from ...problem.distortions.base import as_loss
 from ...run import Run
-from ...solvers import iterate
-from ...solvers.lbfgs import LBFGS
 from ...typing import FloatArray, Metric
-from ..starts import pivot_start, principal_start, rough_principal_start, spectral_start
-from .affinities import list_length, shortened
-from .focus import FLAT, Focus, check_focus, choose_focus
-from .problems import (
-    PAIR_BYTES,
-    Asked,
-    Forces,
-    distance_problem,
-    flat_problem,
-    listed_neighbors,
-    named_constraint,
-    neighbor_problem,
-)
+from ..starts import pivot_start, principal_start, spectral_start, wide_start
+from .grouped import GROUPS_FROM, attracts_everywhere, grouped_start
+from .lengths import PAIR_BYTES, Asked, distance_problem, flat_problem
+from .neighbors import Forces, list_length, listed_neighbors, neighbor_problem, shortened
 
 # Stages of weak repulsion that lead to the Cauchy penalty: what belongs together gathers before it is spread out. A map that
 # repels more is wider, so it is stretched between stages. With a narrow start the objective ends lower than with three
@@ -55,17 +44,56 @@ CAUCHY_STAGES = (
 # L-BFGS iterations after which a map has visually settled: with those stages, where there are few rows (so that the last
 # hundredths of recall cost little) and many; and without stages.
 FEW_ROWS, STAGED_ITERATIONS, ITERATIONS = 10_000, (250, 150), 300
-# From so many rows on, groups of neighbours go first: with this share of the repulsion, and so many iterations.
-GROUPS_FROM, GROUPS_SHARE, GROUPS_ITERATIONS = 1000, 1e-4, 100
-# A start by principal components: its standard deviation in terms of the root (in space, the cube root) of the number of rows, in
-# units of the Cauchy penalty; where rows far out end, and the noise, in standard deviations.
-_START_WIDTH, _WIDEST, _START_NOISE = 0.02, 3.0, 0.01
-_GROUP_SPREAD = 0.3  # standard deviation of the rows about their group, in units of the Cauchy penalty
-
+# Places between shape and neighbours that have a name, and one beside them.
+NAMED, FLAT = {"shape": 0.0, "neighbors": 1.0}, "flat"
+# The share of the repulsion at "shape"; between, its logarithm is proportional.
+SHAPE_SHARE = 0.01
+# "auto" is "shape" where the data are a line or a surface, up to this dimension, and at least this part of the rows hangs together:
+# a map in the plane can show such data whole, and more repulsion would only tear it.
+SURFACE, WHOLE = 2.5, 0.9
+# It is "flat" where, moreover, all rows hang together and lengths of paths have this correlation with distances in the plane at
+# rows that path lengths are measured from.
+FLATNESS, _WITNESSES = 0.98, 20
+FOCUS_SETTINGS = ("focus", "focus_reason")
 
 _PRESERVES = ("neighbors", "distances")
 _STARTS = ("auto", "pca", "spectral", "random")
 _SOLVERS = ("auto", "lbfgs", "stochastic")
+
+
+@dataclass(frozen=True)
+class Focus:
+    """Whether a map keeps the shape of the whole (0) or the neighbours of each row (1), or lies flat, and a sentence that says why.
+
+    The places on this line are shares of the repulsion. Much of it spreads rows out until each sees its neighbours, as t-SNE does;
+    little of it keeps what hangs together in one piece, as UMAP does and, at its end, the quadratic methods (Böhm, Berens and
+    Kobak 2022). Beside the line stands "flat", without repulsion: the lengths of paths along a surface are kept, which unrolls it.
+    """
+
+    value: float | str
+    reason: str
+
+    @property
+    def flat(self) -> bool:
+        """Whether lengths of paths are kept."""
+        return self.value == FLAT
+
+    @property
+    def settings(self) -> dict[str, float | str]:
+        """What the settings of a result say of it."""
+        return dict(zip(FOCUS_SETTINGS, (self.value, self.reason), strict=True))
+
+    @property
+    def share(self) -> float:
+        """What the repulsion is multiplied by."""
+        return 0.0 if isinstance(self.value, str) else float(power(SHAPE_SHARE, 1 - self.value))
+
+
+def check_focus(focus: object) -> str | float:
+    """ "auto", "flat", "shape", "neighbors" or a number in [0, 1]."""
+    if isinstance(focus, str):
+        return choice("focus", focus, ("auto", FLAT, *NAMED), also="a number from 0 (shape) to 1 (neighbors)")
+    return number("focus", focus, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -92,7 +120,7 @@ class Settings:
     def of(cls, wishes: Any) -> Settings:
         """The parameters of an estimator, checked."""
         n_components = integer("n_components", wishes.n_components, 1)
-        constraint = named_constraint(wishes.constraint, wishes.anchors)
+        constraint = _constraint(wishes.constraint, wishes.anchors)
         max_iter = optional(integer, "max_iter", wishes.max_iter, 0)
         choice("solver", wishes.solver, _SOLVERS)
         SolverSettings(tol=wishes.tol, memory_size=wishes.memory_size)
@@ -131,6 +159,17 @@ class Settings:
             memory_size=self.memory_size,
             expects_convergence=False,
         )
+
+
+def _constraint(constraint: object, anchors: object) -> Constraint:
+    """The constraint that a name or an object stands for, or that of `anchors`, (indices, positions)."""
+    if anchors is None:
+        return as_constraint(constraint)
+    if not (isinstance(constraint, str) and constraint == "centered"):
+        refuse("constraint", "'centered' beside anchors, which fix the map's place and scale", constraint)
+    if not isinstance(anchors, tuple | list) or len(anchors) != 2:
+        refuse("anchors", "None or (indices, positions)", anchors)
+    return Anchored(*anchors)
 
 
 def _repulsive_pairs(asked: str, solver: str) -> str:
@@ -273,6 +312,70 @@ def focus_of(source: Source, settings: Settings, run: Run, *, may_lie_flat: bool
     return choose_focus(settings.focus, source.graph, run, may_lie_flat=may_lie_flat and centred)
 
 
+def choose_focus(focus: str | float, graph: Graph, run: Run, *, may_lie_flat: bool = True) -> Focus:
+    """The place that was asked for; "auto" looks at the neighbour graph, and takes "flat" only where it may."""
+    if not isinstance(focus, str):
+        return Focus(focus, f"focus {focus:g} was asked for.")
+    if focus != "auto":
+        return Focus(NAMED.get(focus, focus), f'focus "{focus}" was asked for.')
+    dimension = intrinsic_dimension(graph)
+    if dimension is None:
+        return Focus(
+            1.0, 'focus "neighbors": the graph has no distances that would tell the dimension of the data.'
+        )
+    if dimension > SURFACE:
+        return Focus(
+            1.0,
+            f'focus "neighbors": the data have about {dimension:.1f} dimensions, more than a map can show whole.',
+        )
+    _, component = graph.components()
+    whole = float(np.mean(component == 0))
+    if whole < WHOLE:
+        return Focus(
+            1.0,
+            f'focus "neighbors": the data have about {dimension:.1f} dimensions but are in pieces, the largest with '
+            f"{whole:.0%} of the rows.",
+        )
+    if may_lie_flat and whole == 1 and flatness(graph, run) > FLATNESS:
+        return Focus(
+            FLAT,
+            f'focus "flat": the data are a surface of about {dimension:.1f} dimensions that lies flat in the plane when the '
+            "lengths of paths along it are kept.",
+        )
+    return Focus(
+        0.0,
+        f'focus "shape": the data are connected and have about {dimension:.1f} dimensions, which a map can show whole.',
+    )
+
+
+def flatness(graph: Graph, run: Run) -> float:
+    """The correlation of path lengths with distances in the plane when those lengths are scaled to it; 1 for a sheet of paper, however bent."""
+    Y = pivot_start(graph, 2, run)
+    rows = np.sort(run.stream("witnesses").permutation(graph.n)[:_WITNESSES])
+    lengths = path_matrix(graph, run, rows).astype(np.float64).ravel()
+    offsets = Y[rows][:, None] - Y[None]
+    distances = np.sqrt((offsets * offsets).sum(axis=2)).ravel()
+    a, b = lengths - lengths.mean(), distances - distances.mean()
+    spread = float(np.sqrt(np.sum(a * a) * np.sum(b * b)))
+    return float(np.sum(a * b)) / spread if spread > 0 else 0.0
+
+
+def intrinsic_dimension(graph: Graph) -> float | None:
+    """The dimension of the data by the maximum likelihood estimate of Levina and Bickel (2005) over neighbour lists; None without.
+
+    The estimates of the rows are averaged by their inverses, as MacKay and Ghahramani advise.
+    """
+    distance = graph.knn_distances
+    if distance is None or distance.shape[1] < 3:
+        return None
+    usable = np.isfinite(distance).all(axis=1) & (distance[:, 0] > 0)
+    if not usable.any():
+        return None
+    logs = log(distance[usable].astype(np.float64))
+    inverse = float(np.mean(logs[:, -1:] - logs[:, :-1])) * (distance.shape[1] - 1) / (distance.shape[1] - 2)
+    return 1 / inverse if inverse > 0 else None
+
+
 def _stages(problem: Problem) -> tuple[Stage, ...]:
     if isinstance(problem.constraint, Centered):
         return CAUCHY_STAGES
@@ -297,61 +400,9 @@ def _start(problem: Problem, source: Source, settings: Settings, run: Run) -> Fl
     assert graph is not None
     if settings.preserve == "distances":
         return pivot_start(graph, m, run)
-    if cauchy and graph.n >= GROUPS_FROM and _attracts_everywhere(problem):
+    if cauchy and graph.n >= GROUPS_FROM and attracts_everywhere(problem):
         return grouped_start(problem, graph, run)
     return spectral_start(graph, m, run)
-
-
-def wide_start(rows: Any, n_components: int, metric: Metric, run: Run) -> FloatArray:
-    """Principal components of the rows, as wide as `widened` makes them."""
-    directions = metric in ("cosine", "correlation")
-    return widened(rough_principal_start(rows, n_components, run, directions=directions), run)
-
-
-def widened(Y: FloatArray, run: Run) -> FloatArray:
-    """Coordinates so wide that what is far apart stays so, and so narrow that strands can find each other.
-
-    Rows far out are drawn in: they would squeeze all others together.
-    """
-    spread = float(Y.std(axis=0).max())
-    Y = _WIDEST * tanh(Y / (_WIDEST * (spread if spread > 0 else 1.0)))
-    # Noise lets rows part that differ otherwise only, and those of one column leave their line.
-    noise = run.stream("around").normal(Y.shape)
-    return np.asarray(_START_WIDTH * power(len(Y), 1 / max(2, Y.shape[1])) * (Y + _START_NOISE * noise))
-
-
-def _attracts_everywhere(problem: Problem) -> bool:
-    """Whether every pair attracts: a graph of the user's own may have weights of zero or less."""
-    return float(np.min(problem.distortion.weights)) > 0  # type: ignore[attr-defined]
-
-
-def grouped_start(problem: Problem, graph: Graph, run: Run) -> FloatArray:
-    """A start for `neighbor_problem(graph)` with the Cauchy penalty: groups of neighbours, mapped as rows will be.
-
-    A group attracts others as its rows do together, and repels them as so many rows; its rows begin around its place.
-    """
-    pulls = problem.distortion
-    assert isinstance(pulls, penalties.PushAndPull)
-    groups = neighbor_groups(graph, run)
-    coarse = graph_of_groups(problem.edges, groups, pulls.weights)
-    spread = run.stream("around").normal((graph.n, problem.n_components))
-    if coarse.n_edges == 0:  # every component is a group
-        return spread
-    of_groups = Problem(
-        coarse.edges,
-        penalties.PushAndPull(coarse.weights, pulls.attractive, pulls.repulsive),
-        n_items=coarse.n,
-        n_components=problem.n_components,
-        background=problem.background,
-        charges=np.bincount(groups),
-        n_jobs=run.n_jobs,
-    ).with_background(GROUPS_SHARE)
-    start = spectral_start(coarse, problem.n_components, run).astype(np.float32)
-    solver = LBFGS(expects_convergence=False)
-    found = iterate(solver, of_groups, start, run.quiet(), max_iter=GROUPS_ITERATIONS)
-    if found.status.word == "interrupted":
-        raise KeyboardInterrupt
-    return np.asarray(found.state.Y[groups] + _GROUP_SPREAD * spread)
 
 
 def fit_scale(problem: Problem, Y: FloatArray, distances: FloatArray) -> FloatArray:

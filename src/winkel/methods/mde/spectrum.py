@@ -14,8 +14,7 @@ from ...algebra import power
 from ...problem import Centered, Stage
 from ...run import Run
 from ...typing import FloatArray
-from .focus import Focus
-from .plan import FEW_ROWS, STAGED_ITERATIONS, Plan, Settings, Source, make_problem
+from .plan import FEW_ROWS, STAGED_ITERATIONS, Focus, Plan, Settings, Source, make_problem
 
 PLACES: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Iterations of a map that starts from another, in terms of those of a map by itself: four more maps then cost less than two.

@@ -24,11 +24,11 @@ from ... import _core
 from ...algebra import matmul, pinv
 from ...checks import integer, positive
 from ...data import Table, as_matrix
+from ...embedding import Status
 from ...errors import InvalidInputError, NotConvergedWarning
 from ...graph import nearest_rows, neighbor_graph
 from ...run import Run
 from ...solvers import iterate
-from ...solvers.base import Status
 from ...solvers.linear import ConjugateGradients
 from ...typing import FloatArray, IntArray, RandomState
 from ..rows import Rows, alike, as_dense, csr_parts, row_norms

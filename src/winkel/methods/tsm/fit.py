@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...data import Table
-from ...embedding import Embedding
+from ...embedding import Embedding, Frames, History, Status
 from ...run import Run
 from ...solvers import iterate
-from ...solvers.base import Frames, History, Status
 from ...typing import FloatArray, IntArray
 from ..rows import Rows, row_norms
 from .baselines import svd_projections

@@ -17,8 +17,9 @@ import numpy as np
 
 from ... import _core
 from ...algebra import dot, eigh, matmul, norm, qr
+from ...embedding import Status
 from ...run import Run
-from ...solvers.base import SolverState, Status
+from ...solvers.base import SolverState
 from ...typing import FloatArray
 from .factors import Factors, Matrix, best_of_rank, outputs, relative_change, start_factors
 from .similarity import Float32, Similarities

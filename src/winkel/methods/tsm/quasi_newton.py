@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...algebra import dot, matmul, qr, svd
-from ...solvers.base import SolverState, Status
+from ...embedding import Status
+from ...solvers.base import SolverState
 from ...typing import FloatArray
 from .factors import Factors, Matrix, best_of_rank, relative_change, start_factors
 from .matching import Matching

@@ -337,6 +337,12 @@ def as_penalty(role: str, penalty: object) -> Distortion:
     return as_distortion(penalty() if isinstance(penalty, type) else penalty)
 
 
+def scaled(distortion: Distortion, factor: float | FloatArray) -> Distortion:
+    """`distortion` times one factor, or times one for each pair."""
+    weighted = distortion if isinstance(distortion, Weighted) else Custom(distortion)
+    return weighted.scaled(factor)
+
+
 def as_loss(loss: object) -> Callable[[FloatArray], Distortion]:
     """What makes a distortion of original distances: that of a loss by name, or of a class or function of them."""
     if isinstance(loss, str):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from winkel.data import as_table
-from winkel.methods.mde import distinct
-from winkel.methods.mde.distinct import Items, find_items, hash_rows
+from winkel.data import as_table, table
+from winkel.data.table import has_equal_rows, hash_rows
+from winkel.methods.mde.distinct import Items, find_items
 
 
 def rows(n=50, m=4, seed=0):
@@ -17,6 +17,8 @@ def test_rows_that_all_differ_are_items_as_they_stand():
     assert find_items(as_table(rows())) is None
     assert find_items(as_table(rows()), np.ones(50)) is None
     assert find_items(as_table(rows(m=200))) is None
+    assert not has_equal_rows(rows(m=200))
+    assert has_equal_rows(np.vstack([rows(m=200), rows(1, m=200)]))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -72,9 +74,7 @@ def test_in_order():
 
 
 def test_rows_that_share_a_code_by_chance_stay_apart(monkeypatch):
-    monkeypatch.setattr(
-        distinct, "hash_rows", lambda values, n=None: np.zeros(values.shape[0], dtype=np.uint64)
-    )
+    monkeypatch.setattr(table, "hash_rows", lambda values, n=None: np.zeros(values.shape[0], dtype=np.uint64))
     X = np.vstack([rows(4), rows(1)])
     items = find_items(as_table(X))
     assert len(items.rows) == 4

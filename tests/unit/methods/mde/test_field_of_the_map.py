@@ -6,8 +6,8 @@ import pytest
 import winkel as wk
 from winkel import _core
 from winkel.methods.mde import placement
+from winkel.methods.mde.neighbors import Forces
 from winkel.methods.mde.placement import Affinities, _held_field, place_by_neighbors
-from winkel.methods.mde.problems import Forces
 from winkel.problem import Centered
 from winkel.run import Run
 

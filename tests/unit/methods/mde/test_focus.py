@@ -5,7 +5,7 @@ import pytest
 
 import winkel as wk
 from winkel.errors import InvalidParameterError
-from winkel.methods.mde.focus import FLATNESS, SHAPE_SHARE, choose_focus, flatness, intrinsic_dimension
+from winkel.methods.mde.plan import FLATNESS, SHAPE_SHARE, choose_focus, flatness, intrinsic_dimension
 from winkel.run import Run
 
 RUN = Run.of(random_state=0)

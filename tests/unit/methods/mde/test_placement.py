@@ -5,8 +5,8 @@ import pytest
 
 from winkel import losses, penalties
 from winkel.methods.mde import placement
+from winkel.methods.mde.neighbors import Forces
 from winkel.methods.mde.placement import MAX_LANDMARKS, place_by_distances
-from winkel.methods.mde.problems import Forces
 from winkel.problem.distortions import as_distortion
 from winkel.run import Run
 

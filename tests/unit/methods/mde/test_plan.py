@@ -6,17 +6,16 @@ from scipy.sparse import csr_matrix
 
 import winkel as wk
 from winkel.data import as_table
+from winkel.methods.mde.grouped import GROUPS_FROM
+from winkel.methods.mde.neighbors import Forces
 from winkel.methods.mde.plan import (
     CAUCHY_STAGES,
-    GROUPS_FROM,
     Settings,
     Source,
     fit_scale,
     make_plan,
-    wide_start,
 )
-from winkel.methods.mde.problems import Forces
-from winkel.methods.starts import principal_start, rough_principal_start
+from winkel.methods.starts import principal_start, rough_principal_start, wide_start
 from winkel.problem import Centered, Standardized, penalties
 from winkel.run import Run
 

@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 
 import winkel as wk
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError, MemoryLimitError
-from winkel.methods.mde.affinities import list_length
+from winkel.methods.mde.neighbors import list_length
 
 
 def rows(n=60, m=5, seed=0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from winkel.errors import InvalidParameterError
-from winkel.methods.mde.problems import random_pairs as drawn
+from winkel.graph.edges import random_pairs as drawn
 from winkel.run import Run
 
 
