@@ -64,7 +64,23 @@ class Measured:
         rows_known = has_rows(metric) and not isinstance(X, Graph)
         self.table: Table | None = as_table(X) if rows_known else None
         self._data = X if self.table is None else self.table
-        self.source: RowSource = row_source(self._data, metric, run)
+        self._hold(
+            row_source(self._data, metric, run), run, n_neighbors, metric, sample, labels, problem, graph
+        )
+
+    def _hold(
+        self,
+        source: RowSource,
+        run: Run,
+        n_neighbors: int,
+        metric: Metric,
+        sample: str | int | None,
+        labels: ArrayLike | None,
+        problem: Any,
+        graph: Graph | None,
+    ) -> None:
+        """Keep the rows and what is asked about them."""
+        self.source = source
         self.run, self.metric, self.sample = run, metric, sample
         self.n = self.source.n
         self.n_neighbors = _checked_neighbors(n_neighbors, self.n)
@@ -85,15 +101,24 @@ class Measured:
         """
         own = [Context(self, place, table) for place, table in enumerate(maps)]
         self._contexts, self._needs, self._found = list(own), frozenset(needs), {}
-        if baseline and self.table is not None:
+        if baseline and self.has_principal_map:
             for d in sorted({context.Y.shape[1] for context in own}):
-                flat = Table(principal_map(self.table.values, d), validated=True)
-                beside = Context(self, len(self._contexts), flat)
+                beside = Context(self, len(self._contexts), self.principal_map(d))
                 self._contexts.append(beside)
                 for context in own:
                     if context.Y.shape[1] == d:
                         context.baseline = beside
         return own
+
+    @property
+    def has_principal_map(self) -> bool:
+        """Whether the data has rows, of which there are principal components."""
+        return self.table is not None
+
+    def principal_map(self, n_components: int) -> Table:
+        """The map of the data by principal components."""
+        assert self.table is not None
+        return Table(principal_map(self.table.values, n_components), validated=True)
 
     def missing(self, definition: ScoreDefinition) -> str | None:
         """What a score needs and this call does not have, in words."""

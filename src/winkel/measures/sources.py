@@ -33,7 +33,7 @@ Rows = NDArray[np.int64]
 Indices = NDArray[np.int32]
 
 _NUMBERS = 2**21  # distances in one block: what the cache of a processor can hold
-_DIFFERENCES = 5  # the search kernel that squares differences (tile.hpp)
+DIFFERENCES = 5  # the search kernel that squares differences (tile.hpp)
 _ROUNDOFF, _SMALLEST = 2.0**-24, 2.0**-126
 _TREE_DIMENSIONS, _TREE_FROM = 3, 4000  # dimensions up to which, and rows from which on, a k-d tree is faster
 _MANY_TIES = 0.02
@@ -79,7 +79,7 @@ class DenseRows:
         self.points = Points.of(X, plan, n_jobs)
         # Close points then do not lose their distance to rounding.
         self._by_differences = plan.rule.search == 0
-        search = _DIFFERENCES if self._by_differences else plan.rule.search
+        search = DIFFERENCES if self._by_differences else plan.rule.search
         self._all = _core.DistanceRows(self.points.P, self.points.norm, search)
         self._scratch = np.empty(0, np.float32)
 
@@ -182,13 +182,13 @@ class DistanceRows:
 class DistanceBlock:
     """Several rows, by their distances to all."""
 
-    def __init__(self, D: NDArray[np.float64], origins: Rows, n_jobs: int) -> None:
+    def __init__(self, D: FloatArray, origins: Rows, n_jobs: int) -> None:
         self._D, self._origins, self._n_jobs = D, origins, n_jobs
 
     @property
     def distances(self) -> NDArray[np.float32]:
         """Distances of the b rows to all n, in single precision."""
-        return self._D.astype(np.float32)
+        return self._D.astype(np.float32, copy=False)
 
     @cached_property
     def _order(self) -> Indices:

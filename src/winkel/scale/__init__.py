@@ -10,6 +10,7 @@ what. Rows are placed by themselves, so a map placed by shards has the bytes of 
 from .components import Components, pca
 from .fitting import fit
 from .landmarks import fit_landmarks
+from .measuring import measure
 from .neighbors import NeighborLists, knn
 from .placing import transform
 from .source import Source, open_source
@@ -21,6 +22,7 @@ __all__ = [
     "fit",
     "fit_landmarks",
     "knn",
+    "measure",
     "open_source",
     "pca",
     "transform",

@@ -98,12 +98,13 @@ def _offset(source: Source, metric: str) -> list[float]:
     """What is subtracted from all rows: norms that are large beside distances would cancel."""
     if metric != "euclidean":
         return [0.0] * source.shape[1]
-    first = _dense(source.shard(0).values)
+    first = dense(source.shard(0).values)
     with np.errstate(over="ignore"):
         return np.asarray(first.mean(axis=0, dtype=np.float64)).tolist()
 
 
-def _dense(values: Any) -> FloatArray:
+def dense(values: Any) -> FloatArray:
+    """Rows as an array, sparse ones too."""
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 
@@ -119,7 +120,7 @@ def _copy(k: int, folder: Folder, source: Source, metric: str, offset: FloatArra
 
 def _prepared(source: Source, k: int, metric: str, offset: FloatArray) -> FloatArray:
     """A shard in single precision; rows of length one where directions are compared."""
-    values = _dense(source.shard(k).values)
+    values = dense(source.shard(k).values)
     place = source.place(k)
     if metric == "euclidean":
         moved = values - offset
