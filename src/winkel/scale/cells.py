@@ -29,6 +29,7 @@ CELL_ROWS = 512  # of a cell on average
 _SAMPLE, _ITERATIONS = 16, 4  # rows for each cell that k-means sees, and its iterations
 PROBES = 12  # nearest cells in which neighbours of a row are searched
 _PIECE = 8 * CELL_ROWS  # rows of a cell at most; larger ones are cut
+_BALANCE = 40  # rows from which on cells grow: those whose number is this often the square of CELL_ROWS
 _LARGEST = 1e15  # beyond, squares of differences would leave the range of single precision
 
 
@@ -59,7 +60,7 @@ def make_rows(folder: Folder, source: Source, layout: Layout, metric: str, engin
         raise folder.of_another_run("rows")
     if folder.note("rows.json") is None:
         folder.once("centres", lambda: _make_centres(folder, n, run))
-        folder.create("near", (n, min(PROBES, max(1, n // CELL_ROWS))), np.int32)
+        folder.create("near", (n, min(PROBES, cell_count(n))), np.int32)
         folder.stage("assigned", engine, _assign, layout.n_blocks, run, layout, engine.n_jobs)
         folder.once("ordered", lambda: _order(folder))
         folder.create("rows", (n, m), np.float32)
@@ -92,6 +93,11 @@ def _copy_all(folder: Folder, source: Source, metric: str, engine: Engine, run: 
     if wrong:
         many = f"{len(wrong)} shards cannot be used. " if len(wrong) > 1 else ""
         raise InvalidInputError(many + " ".join(wrong))
+
+
+def cell_count(n: int) -> int:
+    """How many cells n rows have. Larger ones for very many rows keep the choice of cells, n²/size, beside the search in them, n · size."""
+    return max(1, n // max(CELL_ROWS, math.isqrt(n // _BALANCE)))
 
 
 def _offset(source: Source, metric: str) -> list[float]:
@@ -142,7 +148,7 @@ def _prepared(source: Source, k: int, metric: str, offset: FloatArray) -> FloatA
 def _make_centres(folder: Folder, n: int, run: Run) -> int:
     """Centres of cells, by k-means of a sample."""
     copy = folder.map("copy")
-    count = max(1, n // CELL_ROWS)
+    count = cell_count(n)
     stream = run.stream("cells")
     chosen = np.sort(stream.permutation(n)[: _SAMPLE * count])
     sample = np.array(copy[chosen])
@@ -217,5 +223,6 @@ def _gather(k: int, folder: Folder, layout: Layout) -> None:
 def cut_cells(folder: Folder) -> NDArray[np.int64]:
     """First rows of cells, and at last the number of rows, with large cells cut: many rows may be equal."""
     cells = np.array(folder.map("cells"))
-    parts = [np.arange(begin, end, _PIECE) for begin, end in itertools.pairwise(cells)]
+    piece = max(_PIECE, 8 * math.isqrt(int(cells[-1]) // _BALANCE))
+    parts = [np.arange(begin, end, piece) for begin, end in itertools.pairwise(cells)]
     return np.concatenate([*parts, cells[-1:]]).astype(np.int64)

@@ -272,10 +272,15 @@ class _Lists:
 
     def components(self) -> tuple[int, IntArray]:
         """How many connected components the lists have, and that of each row, the largest being 0."""
-        index = np.array(self.folder.map("neighbors")[:, : self.k])
-        n, k = index.shape
-        graph = csr_matrix((np.ones(n * k, np.int8), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
-        count, of = connected_components(graph, directed=False)
+        n = self.layout.n
+        count, of = n, np.arange(n, dtype=np.int32)
+        for b in range(self.layout.n_blocks):  # pairs of a block join the components that there are so far
+            first, last = self.layout.span(b)
+            index = self.folder.map("neighbors")[first:last, : self.k]
+            ends = (np.repeat(of[first:last], index.shape[1]), of[index.ravel()])
+            joined = csr_matrix((np.ones(len(ends[0]), np.int8), ends), shape=(count, count))
+            count, merged = connected_components(joined, directed=False)
+            of = merged[of]
         rank = np.empty(count, dtype=np.int64)
         rank[np.argsort(-np.bincount(of), kind="stable")] = np.arange(count)
         return count, rank[of]

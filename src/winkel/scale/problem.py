@@ -9,6 +9,7 @@ The solver, its stages and the loop are those of every other map.
 from __future__ import annotations
 
 import copy
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -32,6 +33,7 @@ from .folder import Folder
 _GROUP = 8  # blocks whose rows are spread on one grid
 _MANY, _FEW_CHECKED = 1_000_000, 16  # rows from which on fewer sums are checked against the exact ones
 _KEPT = 1024  # shards whose files one process keeps open
+_MAPPED_ROWS = 4_000_000  # up to which pairs stay mapped: about 450 bytes a row
 
 
 @dataclass(frozen=True)
@@ -188,20 +190,36 @@ def _attract(
     for b in range(first // layout.block, -(-last // layout.block)):
         begin, end = layout.span(b)
         shard = _shard(folder, b, begin, layout.n, folder.stamp(f"weights-{b}"))
-        part, gradient[begin - first : end - first] = shard.pull(
+        part, gradient[begin - first : end - first] = shard.pairs.pull(
             penalty.kernel, penalty.first, penalty.second, penalty.floor, Y, scale, n_jobs
         )
         value += part
+        if layout.n > _MAPPED_ROWS:
+            shard.release()
     if frame is None:
         return value, gradient, None
     return value, gradient, frame.spread(np.ascontiguousarray(Y[first:last]), None, n_jobs)
 
 
 @lru_cache(maxsize=_KEPT)
-def _shard(folder: Folder, number: int, first: int, n: int, _stamp: int) -> Any:
+def _shard(folder: Folder, number: int, first: int, n: int, _stamp: int) -> _Shard:
     """The pairs of a block, mapped from disk and checked once."""
     starts, neighbors, weights = (folder.map(f"{name}-{number}") for name in ("indptr", "indices", "weights"))
-    return _core.Shard(starts, neighbors, weights, first, n)
+    return _Shard(_core.Shard(starts, neighbors, weights, first, n), (starts, neighbors, weights))
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """The pairs of a block, and the files that they are mapped from."""
+
+    pairs: Any
+    files: tuple[Any, ...]
+
+    def release(self) -> None:
+        """Leave what was read to the system's cache; it is mapped anew when it is needed."""
+        for file in self.files:
+            if hasattr(file._mmap, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
+                file._mmap.madvise(mmap.MADV_DONTNEED)
 
 
 def _read(

@@ -14,7 +14,7 @@ from winkel.errors import InvalidInputError, InvalidParameterError
 from winkel.methods.mde.plan import Settings, make_plan
 from winkel.methods.mde.plan import Source as Planned
 from winkel.run import Run
-from winkel.scale import cells, edges, fitting, lists
+from winkel.scale import cells, edges, fitting, lists, problem
 from winkel.scale.engine import DaskEngine, LocalEngine
 from winkel.scale.folder import Folder
 
@@ -75,7 +75,7 @@ def test_repulsion_on_one_grid_is_that_of_the_field(tmp_path, monkeypatch):
     penalties = wk.penalties
     background = penalties.Cauchy(-0.01)
     pull = penalties.Log1p(exponent=2.0)
-    problem = wk.Problem(edge, pull, n_items=len(Y), background=background)
+    whole = wk.Problem(edge, pull, n_items=len(Y), background=background)
     sharded = fitting.ShardedProblem(
         folder,
         layout,
@@ -88,7 +88,7 @@ def test_repulsion_on_one_grid_is_that_of_the_field(tmp_path, monkeypatch):
         1,
     )
     assert sharded._frame(Y) is not None
-    value, gradient = problem.evaluate(Y)
+    value, gradient = whole.evaluate(Y)
     found, part = sharded.evaluate(Y)
     assert found == pytest.approx(value, rel=1e-6)
     np.testing.assert_allclose(part, gradient, atol=1e-5 * np.abs(gradient).max())
@@ -125,6 +125,31 @@ def expected():
 
 def test_any_number_of_threads_gives_the_same_bytes(expected):
     np.testing.assert_array_equal(wk.scale.fit(maker(n_jobs=2), X, rows_per_block=BLOCK).embedding_, expected)
+
+
+def test_pairs_that_do_not_stay_mapped_give_the_same_bytes(expected, monkeypatch):
+    released = []
+    monkeypatch.setattr(problem, "_MAPPED_ROWS", 0)
+    release = problem._Shard.release
+    monkeypatch.setattr(problem._Shard, "release", lambda shard: released.append(1) or release(shard))
+    np.testing.assert_array_equal(wk.scale.fit(maker(n_jobs=2), X, rows_per_block=BLOCK).embedding_, expected)
+    assert released
+
+
+def test_components_are_found_block_by_block(tmp_path):
+    rng = np.random.default_rng(2)
+    of = np.repeat([3, 0, 2, 1], [40, 100, 30, 30])  # pieces of a graph, each a ring in an order of its own
+    neighbors = np.empty((200, 2), np.int32)
+    for piece in range(4):
+        ring = rng.permutation(np.flatnonzero(of == piece))
+        neighbors[ring] = np.column_stack([np.roll(ring, 1), np.roll(ring, -1)])
+    folder = Folder.opened(tmp_path, {})
+    folder.save("neighbors", neighbors)
+    count, found = fitting._Lists(folder, cells.Layout(200, 23), 2).components()
+    assert count == 4
+    assert len({*zip(of.tolist(), found.tolist())}) == 4
+    assert (found[of == 0] == 0).all()
+    assert (found[of == 3] == 1).all()
 
 
 @pytest.fixture
