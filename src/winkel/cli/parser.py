@@ -184,7 +184,11 @@ def _spectrum(command: argparse.ArgumentParser) -> None:
 
 
 def _view(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", metavar="FILE", help="page of write_html, map file, or model file")
+    command.add_argument(
+        "file",
+        metavar="FILE",
+        help="page of write_html, map file, or model file; or the folder of a map by shards, shown by tiles",
+    )
     _server(command)
 
 

@@ -12,16 +12,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import InvalidInputError
 from ..maps import read_map
 from ..view.feed import Feed
-from ..view.server import LocalServer, page_site, watch_site
+from ..view.server import LocalServer, Site, page_site, tiles_site, watch_site
+from ..view.tiles import tiles_of
 from .console import Console, Outcome
+
+_PAGE_ROWS = 2_000_000  # that a page holds; maps of more are shown by tiles
 
 
 def command(options: Namespace, console: Console) -> Outcome:
-    """Serve the page of a file until Ctrl-C."""
-    site = page_site(_page(options.file))
+    """Serve the page of a file, or the tiles of a folder, until Ctrl-C."""
+    site = _site(options.file, console)
     with LocalServer(site, options.port) as server:
         if console.json:
             console.result(Outcome({"command": "view", "url": server.url}))
@@ -32,6 +37,35 @@ def command(options: Namespace, console: Console) -> Outcome:
         _open(server.url, options)
         server.wait()
     return Outcome({})
+
+
+def _site(path: str, console: Console) -> Site:
+    """What to serve: tiles where the map is in a folder or has very many rows, else a page."""
+    if not Path(path).is_dir() and _row_count(path) <= _PAGE_ROWS:
+        return page_site(_page(path))
+    tiles = tiles_of(path)
+    console.note(f"{tiles.n} points in tiles: {tiles.folder}")
+    return tiles_site(tiles, Path(path).resolve().name)
+
+
+def _row_count(path: str) -> int:
+    """Rows of a parquet file or an array, as far as can be told without reading it."""
+    file = Path(path)
+    if not file.is_file():
+        return 0
+    if file.suffix == ".parquet":
+        try:
+            from pyarrow.parquet import read_metadata
+
+            return int(read_metadata(file).num_rows)
+        except (ImportError, OSError, ValueError):
+            return 0
+    if file.suffix == ".npy":
+        try:
+            return len(np.load(file, mmap_mode="r", allow_pickle=False))
+        except (OSError, ValueError, EOFError, TypeError):
+            return 0
+    return 0
 
 
 def _page(path: str) -> bytes:

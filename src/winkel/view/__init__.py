@@ -3,7 +3,7 @@
 plots.py      a map, several maps (layers.py: what is drawn on them)      charts.py   curves and histograms beside maps
 animation.py  maps that move                                             explorer.py the page to explore maps in a browser
 server.py     pages for this computer alone                              feed.py     a map as it forms, for such a page
-decoded.py    what places of a map stand for
+decoded.py    what places of a map stand for                              tiles.py    a map of millions in tiles, for such a page
 """
 
 from .animation import animate

@@ -7,17 +7,19 @@ What keeps others out, in the order in which a request meets it:
     GET only                 nothing can be changed
     Origin, Sec-Fetch-Site   pages of other origins, also on other ports of this computer, are refused
     token in the address     256 random bits, compared in constant time
-    a fixed list of names    no part of an address is ever used as a path of a file
+    a fixed list of names    no part of an address is ever used as a path of a file; a tile's are three numbers within bounds
 
 Every answer forbids all that its page does not need (content-security policy), guessing of types, framing and caching.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import secrets
 import socket
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -26,7 +28,9 @@ from typing import Any
 from ..checks import integer
 from ..errors import InvalidInputError, WinkelError, missing_extra
 from .feed import Feed
+from .tiles import DEEPEST, Tiles
 
+_TILE = re.compile(r"(density|points)/([0-9]{1,2})/([0-9]{1,8})/([0-9]{1,8})", re.ASCII)
 ADDRESS = "127.0.0.1"
 _NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _WATCHING = "; ".join(
@@ -62,10 +66,11 @@ class Resource:
 
 @dataclass(frozen=True)
 class Site:
-    """All that a server gives: resources by name ("" is the page), and a feed as "events" if there is one."""
+    """All that a server gives: resources by name ("" is the page), a feed as "events" if there is one, and what `make` makes of other names."""
 
     resources: Mapping[str, Resource]
     feed: Feed | None = None
+    make: Callable[[str], Resource | None] | None = None
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
 
@@ -77,14 +82,39 @@ def page_site(html: bytes) -> Site:
 
 def watch_site(feed: Feed) -> Site:
     """The site that shows a map as it forms."""
+    return Site(_static("watch"), feed)
+
+
+def tiles_site(tiles: Tiles, title: str) -> Site:
+    """The site that shows a map of millions by tiles."""
+    told = json.dumps(tiles.told(title)).encode()
+    resources = {**_static("tiles"), "tiles.json": Resource(told, "application/json")}
+
+    def make(name: str) -> Resource | None:
+        asked = _TILE.fullmatch(name)
+        if asked is None:
+            return None
+        z, x, y = (int(number) for number in asked.groups()[1:])
+        if z > DEEPEST or max(x, y) >= 1 << z:
+            return None
+        body = tiles.density(z, x, y) if asked[1] == "density" else tiles.points(z, x, y)
+        return Resource(body, "application/octet-stream")
+
+    return Site(resources, make=make)
+
+
+def _static(name: str) -> dict[str, Resource]:
+    """A page with its program and its style."""
     static = files("winkel.view") / "static"
-    types = {"": ("watch.html", "text/html"), "watch.js": ("watch.js", "text/javascript")}
-    types["watch.css"] = ("watch.css", "text/css")
-    resources = {
-        name: Resource((static / file).read_bytes(), f"{kind}; charset=utf-8", _WATCHING)
-        for name, (file, kind) in types.items()
+    types = {
+        "": ("html", "text/html"),
+        f"{name}.js": ("js", "text/javascript"),
+        f"{name}.css": ("css", "text/css"),
     }
-    return Site(resources, feed)
+    return {
+        asked: Resource((static / f"{name}.{suffix}").read_bytes(), f"{kind}; charset=utf-8", _WATCHING)
+        for asked, (suffix, kind) in types.items()
+    }
 
 
 class _PolicyFinder(HTMLParser):
@@ -115,6 +145,7 @@ def make_app(site: Site, hosts: Iterable[str]) -> Any:
     """The ASGI application that gives `site` to requests whose Host is one of `hosts`."""
     try:
         from starlette.applications import Starlette
+        from starlette.concurrency import run_in_threadpool
         from starlette.requests import Request
         from starlette.responses import PlainTextResponse, Response, StreamingResponse
         from starlette.routing import Route
@@ -126,6 +157,8 @@ def make_app(site: Site, hosts: Iterable[str]) -> Any:
         if name == "events" and site.feed is not None:
             return StreamingResponse(site.feed.events(), media_type="text/event-stream")
         resource = site.resources.get(name)
+        if resource is None and site.make is not None:
+            resource = await run_in_threadpool(site.make, name)
         if resource is None:
             return PlainTextResponse("There is nothing of that name.", 404)
         headers = {"content-security-policy": resource.policy}

@@ -7,6 +7,8 @@ import urllib.request
 import numpy as np
 import pytest
 
+from winkel.cli import view as view_module
+from winkel.scale.placing import write_places
 from winkel.view import explorer
 from winkel.view import server as server_module
 
@@ -83,3 +85,27 @@ def test_view_makes_a_page_of_any_map(tmp_path, capsys, monkeypatch, written, na
     (given,) = written
     assert list(given["maps"]) == [name]
     assert (given["labels"] is None) == (name == "m.winkel")
+
+
+def test_view_shows_the_folder_of_a_map_and_maps_of_very_many_rows_by_tiles(tmp_path, capsys, monkeypatch):
+    Y = np.random.default_rng(0).normal(size=(50, 2)).astype(np.float32)
+    (tmp_path / "out").mkdir()
+    write_places(tmp_path / "out" / "map.parquet", iter([Y]), 50)
+    np.save(tmp_path / "map.npy", Y)
+    bodies = []
+
+    def look(self):
+        for name in ("", "tiles.json", "density/0/0/0"):
+            with urllib.request.urlopen(self.url + name, timeout=10) as response:
+                bodies.append(response.read())
+
+    monkeypatch.setattr(server_module.LocalServer, "wait", look)
+    monkeypatch.setattr(view_module, "_PAGE_ROWS", 49)
+    for name in ("out", "map.npy", "out/map.parquet"):
+        bodies.clear()
+        code, _, err = call(capsys, "view", tmp_path / name, "--no-browser")
+        assert code == 0, err
+        assert "50 points in tiles" in err
+        assert b"tiles.js" in bodies[0]
+        assert b'"n": 50' in bodies[1]
+        assert len(bodies[2]) == 8 + 256 * 256
