@@ -11,6 +11,7 @@ import hashlib
 import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
 import types
@@ -21,6 +22,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "build" / "pictures"
+_SECONDS = 600  # of one example, at most
 # Page of the site: the file of the repository that it shows.
 TAKEN_IN = {
     "design.md": "ARCHITECTURE.md",
@@ -168,21 +170,25 @@ def _gallery() -> tuple[str, list[Path]]:
 def _run_example(script: Path) -> tuple[list[Path], str]:
     folder = PICTURES / f"{script.stem}-{_digest(script)}"
     if not folder.is_dir():
-        folder.mkdir(parents=True)
-        environment = os.environ | {"MPLBACKEND": "agg"}
-        done = subprocess.run(
-            [sys.executable, str(script), str(folder)],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-        (folder / "status").write_text(
-            done.stderr.strip().splitlines()[-1] if done.returncode else "it draws none."
-        )
+        making = folder.with_suffix(".part")  # takes its name once the script has ended
+        shutil.rmtree(making, ignore_errors=True)
+        making.mkdir(parents=True)
+        (making / "status").write_text(_trouble([sys.executable, str(script), str(making)], making))
+        making.replace(folder)
     made = sorted(path for path in folder.rglob("*.png") if path.stat().st_size < 2_000_000)
     return [_named(path, script.stem) for path in made[:4]], (folder / "status").read_text()
+
+
+def _trouble(command: list[str], folder: Path) -> str:
+    """Why a script that was run there made no picture."""
+    environment = os.environ | {"MPLBACKEND": "agg"}
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return f"it was stopped after {_SECONDS} seconds."
+    return done.stderr.strip().splitlines()[-1] if done.returncode else "it draws none."
 
 
 def _named(path: Path, stem: str) -> Path:

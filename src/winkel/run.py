@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import importlib
+import importlib.util
 import math
 import os
 import re
 import secrets
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -183,17 +185,40 @@ class Run:
                 file.unlink(missing_ok=True)
 
 
-def _shown(steps: Iterable[_Item], what: str, total: int | None) -> Iterable[_Item]:
+def bars() -> Any:
+    """The class of tqdm that draws here: a widget in a notebook that can show one, else text; None without tqdm."""
+    widgets = "ipykernel" in sys.modules and importlib.util.find_spec("ipywidgets") is not None
     try:
-        if "ipykernel" in sys.modules:
-            from tqdm.auto import tqdm
-        else:
-            from tqdm import tqdm
+        return importlib.import_module("tqdm.auto" if widgets else "tqdm").tqdm
     except ImportError:
+        return None
+
+
+def end_bar(bar: Any) -> None:
+    """Close a bar whose work has ended, also where it took fewer steps than it might have: those are then all."""
+    bar.total = bar.n
+    if hasattr(bar, "container"):  # a notebook's, which is drawn from a widget of its own
+        bar.container.children[1].max = max(bar.n, 1)
+    bar.close()
+
+
+def _shown(steps: Iterable[_Item], what: str, total: int | None) -> Iterator[_Item]:
+    make = bars()
+    if make is None:
         print(f"winkel: {what}", file=sys.stderr)
-        return steps
-    bar: Any = tqdm(steps, desc=what, total=total, leave=False)
-    return bar
+        yield from steps
+        return
+    bar: Any = make(
+        desc=what,
+        total=total if total is not None or not isinstance(steps, Sized) else len(steps),
+        leave=False,
+    )
+    try:
+        for step in steps:
+            yield step
+            bar.update(1)
+    finally:
+        end_bar(bar)
 
 
 # ---------------------------------------------------------------------------- threads, seeds, memory

@@ -1,4 +1,4 @@
-"""The widget in a live JupyterLab: it is drawn, and what is selected in it arrives in Python."""
+"""A live JupyterLab: the widget is drawn, what is selected in it arrives in Python, and progress bars come to their end."""
 
 import json
 import os
@@ -21,6 +21,7 @@ CELLS = (
     "widget = wk.explore(Y, labels=np.arange(60) % 3, height=420)\n"
     "widget.observe(lambda change: open('selection.txt', 'w').write(str(change['new'])), 'selection')\n"
     "widget",
+    "wk.MDE(verbose=True, random_state=0).fit(wk.datasets.load_digits().X[:300]);",
 )
 
 
@@ -93,7 +94,8 @@ def wait_for(happens, seconds=120):
         time.sleep(0.3)
 
 
-def test_the_widget_is_drawn_in_jupyterlab_and_its_selection_comes_back(chromium, lab, tmp_path):
+def opened(chromium, lab):
+    """The notebook, its kernel ready and its first cell run."""
     page = chromium.new_page()
     page.set_default_timeout(120_000)
     page.goto(lab)
@@ -101,6 +103,21 @@ def test_the_widget_is_drawn_in_jupyterlab_and_its_selection_comes_back(chromium
     page.get_by_text("| Idle").wait_for()  # a cell that is run before its kernel is there is left as it is
     page.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Shift+Enter")
+    return page
+
+
+def test_progress_bars_come_to_their_end_in_jupyterlab(chromium, lab):
+    page = opened(chromium, lab)
+    page.keyboard.press("Shift+Enter")
+    page.locator(".jp-OutputArea .progress-bar-success").first.wait_for(state="attached")
+    assert page.locator(".jp-OutputArea .progress-bar-danger").count() == 0
+    texts = page.locator(".jp-OutputArea .widget-html").all_inner_texts()
+    assert any("100%" in text for text in texts), texts
+    page.close()
+
+
+def test_the_widget_is_drawn_in_jupyterlab_and_its_selection_comes_back(chromium, lab, tmp_path):
+    page = opened(chromium, lab)
     stage = page.locator(".wk-cell .wk-stage")
     stage.wait_for()
     app = "document.querySelector('.wk-cell').explorer"

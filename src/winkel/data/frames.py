@@ -178,7 +178,7 @@ def find_column(names: Sequence[str], wanted: Pick, what: str, name: str) -> int
     found = [j for j, column in enumerate(names) if column == wanted]
     if len(found) == 1:
         return found[0]
-    listed = ", ".join(map(repr, names[:8])) + ", ..." * (len(names) > 8)
+    listed = ", ".join(map(repr, names[:8])) + f" and {len(names) - 8} more" * (len(names) > 8)
     trouble = (
         f"{name} has {len(found)} columns of that name; give its position"
         if found

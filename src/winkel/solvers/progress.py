@@ -12,6 +12,7 @@ from typing import Any
 
 from ..embedding import Status
 from ..errors import InvalidParameterError, MissingDependencyError
+from ..run import bars, end_bar
 from ..typing import FloatArray
 from .base import SolverState
 
@@ -204,17 +205,9 @@ def _fitted(info: IterationInfo) -> dict[str, object]:
 
 def _display() -> Listener:
     """A tqdm bar where one can be drawn and tqdm is installed, else plain lines."""
-    notebook = "ipykernel" in sys.modules
-    if notebook or (sys.stderr is not None and sys.stderr.isatty()):
-        try:
-            if notebook:
-                from tqdm.auto import tqdm
-            else:
-                from tqdm import tqdm
-        except ImportError:
-            return _Lines()
-        return _Bar(tqdm)
-    return _Lines()
+    drawn = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    make = bars() if drawn else None
+    return _Lines() if make is None else _Bar(make)
 
 
 def _numbers(info: IterationInfo) -> str:
@@ -237,9 +230,11 @@ class _Bar(Listener):
     def close(self, status: Status | None) -> None:
         if self._bar is None:
             return
-        if status is not None:
-            self._bar.set_postfix_str(status.word)
-        self._bar.close()
+        if status is None:  # an error: the bar stays where it stood
+            self._bar.close()
+            return
+        self._bar.set_postfix_str(status.word, refresh=False)
+        end_bar(self._bar)
 
 
 class _Lines(Listener):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
 
 from winkel.errors import MissingDependencyError, NotConvergedWarning
+from winkel.run import Run
 from winkel.solvers import TaskCallbacks, progress
 
 from .walk import START, Bowl, Countdown, Walk, run
@@ -47,8 +49,60 @@ def test_a_bar_is_shown_on_a_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     run(Countdown(2), Bowl(), START, max_iter=3, verbose=True)
     assert "countdown" in terminal.getvalue()
-    assert "2/3" in terminal.getvalue()
-    assert "converged" in terminal.getvalue()
+    last = terminal.getvalue().rpartition("\r")[2]
+    assert "100%" in last
+    assert "2/2" in last, "converged after two of three iterations: the bar is full"
+    assert "converged" in last
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """Bars of a notebook that are made from here on."""
+    made = []
+    kind = pytest.importorskip("tqdm.notebook").tqdm
+    pytest.importorskip("ipywidgets")
+
+    class Noted(kind):
+        def __init__(self, *args, **how):
+            super().__init__(*args, display=False, **how)
+            made.append(self)
+
+    monkeypatch.setitem(sys.modules, "ipykernel", types.SimpleNamespace(version_info=(7, 0, 0)))
+    monkeypatch.setattr("tqdm.auto.tqdm", Noted)
+    return made
+
+
+def test_a_bar_in_a_notebook_ends_well_when_a_run_converges_early(notebook):
+    run(Countdown(2), Bowl(), START, max_iter=30, verbose=True)
+    _, drawn, _ = notebook[0].container.children
+    assert drawn.bar_style == "success"
+    assert (drawn.value, drawn.max) == (2, 2)
+
+
+def test_a_bar_in_a_notebook_stays_red_after_an_error(notebook):
+    def fail(info):
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        run(Walk(), Bowl(), START, max_iter=30, verbose=True, callbacks=[fail])
+    assert notebook[0].container.children[1].bar_style == "danger"
+
+
+def test_steps_that_end_early_end_their_bar_in_a_notebook(notebook):
+    for step in Run(verbose=True).progress(range(10), "counting"):
+        if step == 3:
+            break
+    (bar,) = notebook
+    assert bar.container.children[1].bar_style != "danger"
+    assert bar.container.comm is None, "it is closed and gone"
+
+
+def test_a_notebook_without_widgets_gets_a_bar_of_text(monkeypatch, capsys):
+    pytest.importorskip("tqdm")
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    run(Countdown(2), Bowl(), START, max_iter=3, verbose=True)
+    assert "2/2" in capsys.readouterr().err
 
 
 def test_lines_are_shown_on_a_terminal_without_tqdm(monkeypatch):
