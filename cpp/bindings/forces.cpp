@@ -2,6 +2,8 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -51,7 +53,16 @@ template <class T>
 std::pair<Out1<T>, Out1<T>> curve_values(const NamedCurve& curve, Vec<const T> squares) {
   auto [values, value] = new_array<Out1<T>, T>({squares.shape(0)});
   auto [slopes, slope] = new_array<Out1<T>, T>({squares.shape(0)});
-  curve.trace<T>()(squares.data(), static_cast<int64_t>(squares.shape(0)), &curve.params, slope, value);
+  constexpr size_t batch = 512;
+  std::array<T, batch> at, slopes_at, values_at;
+  for (size_t first = 0; first < squares.shape(0); first += batch) {
+    const size_t count = std::min(batch, squares.shape(0) - first);
+    at.fill(T(1));  // the rest of a batch
+    std::copy_n(squares.data() + first, count, at.begin());
+    curve.trace<T>()(at.data(), batch, &curve.params, slopes_at.data(), values_at.data());
+    std::copy_n(slopes_at.begin(), count, slope + first);
+    std::copy_n(values_at.begin(), count, value + first);
+  }
   return {values, slopes};
 }
 

@@ -129,16 +129,18 @@ struct Logit {
   }
 };
 
-// Slopes, and values unless that is null, at `count` squared distances.
+// Slopes, and values unless that is null, at `count` squared distances, a multiple of kLanes.
 template <class F, class T>
 WINKEL_CLONES void trace(const T* __restrict squares, int64_t count, const CurveParams* params,
                          T* __restrict slopes, T* __restrict values) {
   const T first = T(params->first), second = T(params->second), floor = T(params->floor);
+  const int64_t whole =
+      count / kLanes * kLanes;  // count itself; told so, the compiler adds no loop for the rest
   if (values == nullptr) {
-    for (int64_t e = 0; e < count; ++e) slopes[e] = F::at(squares[e], first, second, floor).slope;
+    for (int64_t e = 0; e < whole; ++e) slopes[e] = F::at(squares[e], first, second, floor).slope;
     return;
   }
-  for (int64_t e = 0; e < count; ++e) {
+  for (int64_t e = 0; e < whole; ++e) {
     const Curve<T> f = F::at(squares[e], first, second, floor);
     slopes[e] = f.slope;
     values[e] = f.value;
@@ -168,13 +170,14 @@ Trace<T> trace_of(std::string_view kernel, std::string_view form) {
 }
 
 // The same in the form in which rows are placed (place.hpp): force factors w f'(d) / d = 2 w f'(s), and the
-// sum of w f. count is at most kChunk.
+// sum of w f. count is a multiple of kLanes, and at most kChunk.
 template <class F>
 WINKEL_CLONES double place_by(const double* __restrict squares, const double* __restrict weights,
                               const double*, int64_t count, const DistortionParams* params,
                               double* __restrict factors) {
   double values[kChunk];
-  for (int64_t e = 0; e < count; ++e) {
+  const int64_t whole = count / kLanes * kLanes;
+  for (int64_t e = 0; e < whole; ++e) {
     const Curve<double> f = F::at(squares[e], params->first, params->second, params->floor);
     factors[e] = 2.0 * weights[e] * f.slope;
     values[e] = weights[e] * f.value;

@@ -285,7 +285,9 @@ WINKEL_CLONES double apply(const T* __restrict squares, const T* __restrict weig
   const T first = T(params->first), second = T(params->second);
   const T floor2 = T(params->floor) * T(params->floor);
   T values[kChunk];
-  for (int64_t k = 0; k < count; ++k) {
+  const int64_t whole =
+      count / kLanes * kLanes;  // count itself; told so, the compiler adds no loop for the rest
+  for (int64_t k = 0; k < whole; ++k) {
     const T square = vecmath::larger(squares[k], floor2);
     const Pull<T> f = pull(F::at(Pair<T>{std::sqrt(square), square, deviations[k], first, second}), square);
     factors[k] = weights[k] * f.factor;

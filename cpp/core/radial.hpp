@@ -108,34 +108,76 @@ WINKEL_CLONES void act(const T* __restrict targets, const Sources<T>* sources, i
   }
 }
 
-// The same for any number of components m.
-template <class F, class T>
-WINKEL_CLONES void act_any(const T* __restrict targets, const Sources<T>* sources, int64_t m, int64_t self,
-                           const DistortionParams* params, double* __restrict out) {
-  const T first = T(params->first), floor2 = T(params->floor) * T(params->floor);
-  const T* __restrict x = sources->coordinates;
-  for (int64_t s = 0; s < sources->count; ++s) {
-    T square[kLanes] = {}, pull[kLanes];
-    for (int64_t k = 0; k < m; ++k) {
+// The same for any number of components m: squared distances of a run of sources, what they do, and the sums,
+// of which only the middle is made for each kernel.
+template <class T>
+WINKEL_CLONES void measure_lanes(const T* __restrict targets, const Sources<T>* sources, int64_t m,
+                                 int64_t begin, int64_t count, T* __restrict squares) {
+  const T* __restrict x = sources->coordinates + begin;
+  for (int64_t e = 0; e < count * kLanes; ++e) squares[e] = T(0);
+  for (int64_t k = 0; k < m; ++k) {
+    for (int64_t s = 0; s < count; ++s) {
+      const T at = x[k * sources->stride + s];
       for (int64_t l = 0; l < kLanes; ++l) {
-        const T diff = targets[k * kLanes + l] - x[k * sources->stride + s];
-        square[l] += diff * diff;
-      }
-    }
-    const int32_t own = s - self >= 0 && s - self < kLanes ? static_cast<int32_t>(s - self) : -1;
-    for (int32_t l = 0; l < kLanes; ++l) {
-      const Effect<T> e = F::at(square[l], first, floor2);
-      const T charge = l == own ? T(0) : sources->charges[s];
-      out[m * kLanes + l] += static_cast<double>(charge * e.value);
-      pull[l] = charge * e.pull;
-    }
-    for (int64_t k = 0; k < m; ++k) {
-      for (int64_t l = 0; l < kLanes; ++l) {
-        const T diff = targets[k * kLanes + l] - x[k * sources->stride + s];
-        out[k * kLanes + l] += static_cast<double>(pull[l] * diff);
+        const T diff = targets[k * kLanes + l] - at;
+        squares[s * kLanes + l] += diff * diff;
       }
     }
   }
+}
+
+template <class F, class T>
+WINKEL_CLONES void effects(int64_t count, const DistortionParams* params, T* __restrict squares_then_pulls,
+                           T* __restrict values) {
+  const T first = T(params->first), floor2 = T(params->floor) * T(params->floor);
+  for (int64_t e = 0; e < count * kLanes; ++e) {
+    const Effect<T> effect = F::at(squares_then_pulls[e], first, floor2);
+    squares_then_pulls[e] = effect.pull;
+    values[e] = effect.value;
+  }
+}
+
+template <class T>
+WINKEL_CLONES void add_lanes(const T* __restrict targets, const Sources<T>* sources, int64_t m, int64_t begin,
+                             int64_t count, const T* __restrict pulls, const T* __restrict values,
+                             double* __restrict out) {
+  const T* __restrict x = sources->coordinates + begin;
+  for (int64_t k = 0; k < m; ++k) {
+    for (int64_t s = 0; s < count; ++s) {
+      const T at = x[k * sources->stride + s];
+      for (int64_t l = 0; l < kLanes; ++l)
+        out[k * kLanes + l] += static_cast<double>(pulls[s * kLanes + l] * (targets[k * kLanes + l] - at));
+    }
+  }
+  for (int64_t s = 0; s < count; ++s) {
+    for (int64_t l = 0; l < kLanes; ++l) out[m * kLanes + l] += static_cast<double>(values[s * kLanes + l]);
+  }
+}
+
+template <class T>
+void act_in_runs(decltype(&effects<Cauchy1, T>) effects_of, const T* targets, const Sources<T>* sources,
+                 int64_t m, int64_t self, const DistortionParams* params, double* out) {
+  constexpr int64_t run = 16;
+  T pulls[run * kLanes], values[run * kLanes];
+  for (int64_t begin = 0; begin < sources->count; begin += run) {
+    const int64_t count = sources->count - begin < run ? sources->count - begin : run;
+    kernel<measure_lanes<T>>()(targets, sources, m, begin, count, pulls);
+    effects_of(count, params, pulls, values);
+    for (int64_t s = 0; s < count; ++s) {
+      for (int64_t l = 0; l < kLanes; ++l) {
+        const T charge = begin + s - self == l ? T(0) : sources->charges[begin + s];
+        pulls[s * kLanes + l] *= charge;
+        values[s * kLanes + l] *= charge;
+      }
+    }
+    kernel<add_lanes<T>>()(targets, sources, m, begin, count, pulls, values, out);
+  }
+}
+
+template <class F, class T>
+void act_any(const T* targets, const Sources<T>* sources, int64_t m, int64_t self,
+             const DistortionParams* params, double* out) {
+  act_in_runs<T>(kernel<effects<F, T>>(), targets, sources, m, self, params, out);
 }
 
 // The loop of a kernel: out[k * kLanes + l] += force k of target l for k < m, and its potential for k = m.
@@ -146,7 +188,7 @@ template <class F, class T>
 Loop<T> loop_of(int64_t m) {
   if (m == 2) return kernel<act<F, T, 2>>();
   if (m == 3) return kernel<act<F, T, 3>>();
-  return kernel<act_any<F, T>>();
+  return act_any<F, T>;
 }
 
 template <template <class> class F, class T>
