@@ -133,7 +133,7 @@ papers: $(VENV)/.demo
 # The documentation site in build/site; a warning or a broken link is an error.
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@echo "open build/site/index.html"
+	@echo "open build/site/index.html; its search works once it is served: $(BIN)/python -m http.server -b 127.0.0.1 -d build/site"
 
 # Source distribution and wheel in dist/; then the wheel in an environment of its own, without a compiler, with its tests.
 dist: $(VENV)/.venv

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import winkel as wk
 
@@ -16,7 +17,8 @@ for name, Y in maps.items():
     report = wk.measure(digits.X, Y, labels=digits.y, scores=["trustworthiness", "label_accuracy"])
     print(f"{name}: {report.summary}")
 wk.write_html(folder / "known_names.html", maps, labels=digits.y, images=digits.X.reshape(-1, 8, 8))
+without_counterpart: dict[str, Any] = {"angle": 0.2}
 try:
-    wk.TSNE(angle=0.2)
+    wk.TSNE(**without_counterpart)
 except wk.errors.InvalidParameterError as error:
     print(error)

@@ -13,7 +13,7 @@ folder.mkdir(parents=True, exist_ok=True)
 rng = np.random.default_rng(0)
 globe = np.column_stack([np.arcsin(rng.uniform(-1, 1, 200)), rng.uniform(-np.pi, np.pi, 200)])
 topics = rng.dirichlet(np.full(12, 0.1), size=200)
-baskets = sp.random(200, 60, density=0.15, format="csr", random_state=0)
+baskets = sp.csr_array(rng.random((200, 60)) * (rng.random((200, 60)) < 0.15))
 rows = {
     "haversine": globe,
     "hellinger": topics,

@@ -36,12 +36,21 @@ PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if blocks(path)]
 OTHERWISE = {"penalty.md", "score.md", "estimator.md"}
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda p: p.stem)
+def test_a_page_has_no_python_that_is_not_run(page):
+    plain = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+    assert not re.findall(r"^    (?:import |from \w+ import |.*\bwk\.\w+\().*", plain, re.M)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if p.name not in OTHERWISE], ids=lambda p: p.stem)
 def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
     plt.switch_backend("agg")
     monkeypatch.chdir(tmp_path)
     FRAME.to_csv("cells.csv", index=False)
+    if page.stem == "explorer":
+        pytest.importorskip("anywidget")
+        monkeypatch.setattr("winkel.view.explorer._in_notebook", lambda: True)
     names: dict[str, object] = {"__name__": "__main__"}
     for line, source in blocks(page):
         for name, make in GIVEN.items():

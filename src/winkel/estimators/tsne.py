@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -107,6 +107,10 @@ class TSNE(ForceEmbedder):
     metric: Metric = "euclidean"
     init: str | ArrayLike = "auto"
     method: str = "auto"
+    if TYPE_CHECKING:  # openTSNE's names, which type checkers are to know too
+        n_iter: int | None = None
+        initialization: str | ArrayLike = "auto"
+        negative_gradient_method: str = "auto"
 
     @property
     def kl_divergence_(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -114,6 +114,8 @@ class UMAP(ForceEmbedder):
     init: str | ArrayLike = "auto"
     negative_sample_rate: float = 5.0
     repulsion_strength: float = 1.0
+    if TYPE_CHECKING:  # umap-learn's name, which type checkers are to know too
+        n_epochs: int | None = None
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find the map of the rows of X; y is ignored with a warning, since umap-learn would use it."""
