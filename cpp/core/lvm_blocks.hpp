@@ -205,7 +205,7 @@ struct Workspace {
 
   PackedTile<T> rows, columns;
   std::vector<T> row_sums, column_sums;
-  TileScratch<T> scratch;
+  TileScratch<T> scratch{};
 };
 
 }  // namespace winkel::lvm

@@ -151,6 +151,8 @@ void a_child_has_its_own_pool() {
   expect(sum_of(3000, 3) == right, "and so does its parent");
 }
 
+const double* volatile used;  // else a compiler may leave out what is allocated for nothing
+
 // A child that may not have more memory than it has: no helper can start, and the loop runs all the same.
 void without_memory_the_caller_works() {
 #if !WINKEL_SANITIZED
@@ -163,8 +165,10 @@ void without_memory_the_caller_works() {
     bool thrown = false;
     try {
       if (sum_of(3000, 3) != right) _exit(2);
-      parallel_blocks(100, 1, 3,
-                      [](int64_t, int64_t) { std::vector<double> large(size_t{1} << 27, toil(1, 1)); });
+      parallel_blocks(100, 1, 3, [](int64_t, int64_t) {
+        std::vector<double> large(size_t{1} << 27, toil(1, 1));
+        used = large.data();
+      });
     } catch (const std::bad_alloc&) {
       thrown = true;
     }
