@@ -15,7 +15,6 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -157,30 +156,34 @@ warnings.simplefilter("ignore")
 import numpy as np
 import winkel as wk
 X = np.random.default_rng(0).normal(size=(600, 20))
-n_jobs = int(sys.argv[1])
-wk.LVM(n_jobs=n_jobs, random_state=0, max_iter=20).fit(X)
-start = time.perf_counter()
-wk.LVM(n_jobs=n_jobs, random_state=0, max_iter=100).fit(X)
-print(json.dumps(time.perf_counter() - start))
+def fit(n_jobs, max_iter):
+    start = time.perf_counter()
+    wk.LVM(n_jobs=n_jobs, random_state=0, max_iter=max_iter).fit(X)
+    return time.perf_counter() - start
+for n_jobs in (1, 2):
+    fit(n_jobs, 1)
+for _ in range(int(sys.argv[1])):
+    print(json.dumps([fit(1, int(sys.argv[2])), fit(2, int(sys.argv[2]))]), flush=True)
 """
+# Computes until whoever started it is gone.
+SPIN = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(100_000))"
 
 
-def beside_busy_processes(rounds: int) -> tuple[list[float], list[float]]:
-    """Seconds of one fit with one thread and with two, in turn, while eight processes compute."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
-    times: dict[int, list[float]] = {1: [], 2: []}
+def beside_busy_processes(rounds: int, max_iter: int) -> list[tuple[float, float]]:
+    """Seconds of a fit with one thread and with two, in turn in one process, while eight others compute."""
+    busy = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(8)]
     try:
-        time.sleep(1)
-        for _ in range(rounds):
-            for n_jobs, taken in times.items():
-                command = [sys.executable, "-c", BUSY, str(n_jobs)]
-                environment = {**os.environ, "PYTHONPATH": str(THIS)}
-                done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-                taken.append(float(json.loads(done.stdout.splitlines()[-1])))
+        command = [sys.executable, "-c", BUSY, str(rounds), str(max_iter)]
+        environment = {**os.environ, "PYTHONPATH": str(THIS)}
+        times = []
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as fits:
+            for line in fits.stdout or ():
+                times.append(tuple(json.loads(line)))
+                print(f"{times[-1][0]:.2f} s with one thread, {times[-1][1]:.2f} s with two", flush=True)
+        return times
     finally:
         for process in busy:
             process.kill()
-    return times[1], times[2]
 
 
 def where() -> str:
@@ -195,16 +198,18 @@ def main() -> None:
     parser.add_argument("other", nargs="?", type=Path)
     parser.add_argument("--busy", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--iterations", type=int, default=50, help="of the fit beside busy processes")
     parser.add_argument("--only", default="", help="items whose name holds this")
     options = parser.parse_args()
     if options.busy:
-        one, two = beside_busy_processes(options.rounds)
-        ratio = statistics.median(b / a for a, b in zip(one, two, strict=True))
+        times = beside_busy_processes(options.rounds, options.iterations)
+        one, two = zip(*times, strict=True)
+        ratio = sum(two) / sum(one)
         text = (
-            f"# A fit beside eight busy processes\n\n{where()}.\n\nLVM on 600 rows, {options.rounds} rounds of one thread "
-            f"and two in turn, while eight processes do nothing but compute.\n\n| threads | seconds, median |\n|---|---|\n"
+            f"# A fit beside eight busy processes\n\n{where()}.\n\nLVM on 600 rows, {options.iterations} iterations, {len(times)} rounds "
+            f"of one thread and two in turn in one process, while eight others do nothing but compute.\n\n| threads | seconds, median |\n|---|---|\n"
             f"| 1 | {statistics.median(one):.2f} |\n| 2 | {statistics.median(two):.2f} |\n\n"
-            f"Two threads take {ratio:.2f} times what one takes, the median over the rounds.\n"
+            f"Over all rounds two threads take {ratio:.2f} times what one takes.\n"
         )
         (RESULTS / "busy.md").write_text(text)
         print(text)
