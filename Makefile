@@ -126,9 +126,9 @@ BENCH ?= neighbors --quick
 bench: $(VENV)/.demo
 	$(BIN)/python benchmarks/run.py $(BENCH)
 
-# Every table and figure of the papers into benchmarks/paper/results: quick sizes in minutes, FULL=1 the papers' sizes. ONLY="lvm tsm-fig3" runs some.
+# Every table and figure of the papers into benchmarks/paper/results: quick sizes in minutes, SIZE=medium larger ones, SIZE=full the papers'. ONLY="lvm tsm-fig3" runs some.
 papers: $(VENV)/.demo
-	PYTHONPATH=.:$$PYTHONPATH $(BIN)/python -m benchmarks.paper $(if $(FULL),--full) $(ONLY)
+	PYTHONPATH=.:$$PYTHONPATH $(BIN)/python -m benchmarks.paper $(if $(SIZE),--size $(SIZE)) $(ONLY)
 
 # The documentation site in build/site; a warning or a broken link is an error.
 docs: $(VENV)/.docs

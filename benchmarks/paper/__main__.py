@@ -1,7 +1,8 @@
 """Every table and figure of the five papers again, into benchmarks/paper/results.
 
-    python -m benchmarks.paper                  # sizes of minutes, into results/quick
-    python -m benchmarks.paper --full           # the papers' sizes, hours, into results/full
+    python -m benchmarks.paper                  # all in minutes, into results/quick
+    python -m benchmarks.paper --size medium    # larger, an hour or two, into results/medium
+    python -m benchmarks.paper --size full      # the papers' sizes, many hours, into results/full
     python -m benchmarks.paper lvm tsm-folds    # only those whose name begins so
     python -m benchmarks.paper --index          # only results/README.md, from what is there
 
@@ -16,60 +17,82 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from .record import GOOD, OTHER, WORSE, setting
 
 RESULTS = Path(__file__).parent / "results"
 
-# Name: what it is, the module with its arguments at quick sizes, and the arguments at full size.
-TASKS: dict[str, tuple[str, str, str, str]] = {
-    "mde-table7.1": ("MDE, table 7.1", "mde", "table --items 1000", "table --items 100000"),
-    "mde-fig7.2": ("MDE, fig 7.2: gradient methods", "mde", "methods --items 2000", "methods --items 20000"),
-    "mde-fig4.6": ("MDE, fig 4.6: graph layouts", "mde", "layouts", "layouts"),
-    "mde-fig2.5": ("MDE, figs 2.5 and 2.6", "mde_chapters", "simple", "simple"),
-    "mde-chapter8": ("MDE, chapter 8: images", "mde", "dissimilar --quick", "dissimilar"),
-    "mde-chapter9": ("MDE, chapter 9: networks", "mde_chapters", "networks --quick", "networks"),
-    "mde-chapter10": ("MDE, chapter 10: counties", "mde_chapters", "counties", "counties"),
-    "mde-chapter11": ("MDE, chapter 11: genetics", "mde_chapters", "genetics --quick --neighbors 30 60", "genetics"),
-    "mde-chapter12": ("MDE, chapter 12: cells", "mde_chapters", "cells", "cells"),
-    "forces-fig2": ("Attraction and repulsion, fig 2", "forces", "figure2 --rows 600", "figure2 --rows 5000"),
-    "forces-fig3": ("Attraction and repulsion, fig 3", "forces", "figure3 --rows 1000", "figure3 --rows 5000"),
-    "forces-conjecture": ("Attraction and repulsion, conjecture 1", "forces", "conjecture --rows 300", "conjecture --rows 600"),
-    "tsm-fig3": ("TSM, figs 3 and 4 over five folds", "tsm", "folds --rows 1000 --folds 5 --dimensions 4 8 16 32 --updates 100", "folds --rows 14000 --folds 5 --dimensions 4 8 16 32 64 --updates 250"),
-    "tsm-fig5": ("TSM, fig 5: analogies", "tsm", "words --vectors glove --rows 3000 --dimensions 16 32 --updates 40", "words --vectors glove --rows 25000 --dimensions 8 16 32 64 --updates 250"),
-    "tsm-table1": ("TSM, table 1", "tsm", "table1 --vectors glove --rows 3000 --dimensions 32 --updates 40 --sparsity 0.98", "table1 --vectors glove --rows 25000 --dimensions 32 --updates 250"),
-    "tsm-fig6-images": ("TSM, figs 6 and 7: images from landmarks", "tsm", "landmarks --data mnist --rows 5000 --landmarks 1000 --dimensions 8 16 --updates 60 --sample 1000", "landmarks --data mnist --rows 70000 --landmarks 14000 --dimensions 4 8 16 32 64 --updates 250 --sample 5000"),
-    "tsm-fig6-words": ("TSM, figs 6 and 7: words from landmarks", "tsm", "landmarks --data words100k --rows 10000 --landmarks 2000 --dimensions 16 --updates 60 --sample 1000", "landmarks --data words100k --rows 100000 --landmarks 10000 --dimensions 8 16 32 --updates 100 --sample 2000"),
-    "tsm-fig8": ("TSM, figs 8, 9 and 11", "tsm_appendix", "--data mnist --rows 1000", "--data mnist --rows 14000 --updates 250"),
-    "tsm-extension": ("TSM, time of the extension", "tsm", "extension --rows 7000 --dimensions 32", "extension --rows 70000 --dimensions 64"),
-    "lvm-map": ("LVM, figs 2 and S1 to S3", "lvm", "map --rows 3500 --iterations 80", "map --rows 70000 --iterations 400"),
-    "lvm-fig3": ("LVM, fig 3: errors by dimension", "lvm", "errors --rows 3500 --iterations 60 --dimensions 2 5 10", "errors --rows 70000 --iterations 400"),
-    "lvm-fig4": ("LVM, fig 4: recall on words", "lvm", "recall --rows 3000 --iterations 40 --dimensions 10", "recall --rows 26423 --iterations 400"),
-    "lvm-why": ("LVM, what coarse-graining costs", "lvm", "why --rows 1500 --iterations 40", "why --rows 4000 --iterations 60"),
-    "lvm-figS4": ("LVM, fig S4: tied variances", "lvm_supplement", "tied --rows 3500 --iterations 80", "tied --rows 70000 --iterations 400"),
-    "lvm-figS5": ("LVM, fig S5: k and s", "lvm_supplement", "grid --rows 1750 --iterations 60", "grid --rows 70000 --iterations 400"),
-    "lvm-figS6": ("LVM, figs S6 to S8: levels", "lvm_supplement", "levels --rows 1750 --iterations 60", "levels --rows 7000 --iterations 400"),
-    "lvm-figS9": ("LVM, fig S9: Swiss roll", "lvm_supplement", "roll --rows 1500 --iterations 60", "roll --rows 5000 --iterations 400"),
-    "lvm-tables": ("LVM, tables 1 and S2", "lvm_supplement", "words --rows 5000 --iterations 40", "words --rows 26423 --iterations 400"),
-    "lvm-jobs": ("LVM, one thread against two", "lvm", "jobs --rows 2000", "jobs --rows 20000"),
-    "kds-table2": ("KDS, table 2", "kds", "table2 --quick --seeds 2", "table2 --seeds 5"),
-    "kds-fig5": ("KDS, fig 5: circles", "kds", "circles", "circles"),
-    "kds-fig7": ("KDS, fig 7: codes of MNIST", "kds", "figure7 --rows 2000", "figure7 --rows 70000"),
-    "kds-fig8": ("KDS, fig 8: Salinas-A", "kds", "figure8", "figure8"),
+
+# Quick sizes take seconds, full ones are the papers'. Medium ones are between, where full ones are out of reach of two cores in an hour or
+# two; where there is no medium one, it is the full one.
+@dataclass(frozen=True)
+class Task:
+    """What is made again, the module that does so, and its arguments by size."""
+
+    title: str
+    module: str
+    quick: str
+    full: str
+    medium: str = ""
+
+    def arguments(self, size: str) -> list[str]:
+        """Those of a size, with the module first."""
+        given = {"quick": self.quick, "medium": self.medium or self.full, "full": self.full}[size]
+        return [f"benchmarks.paper.{self.module}", *given.split()]
+
+
+WORDS = "landmarks --data words100k --rows"
+TASKS = {
+    "mde-fig2.5": Task("MDE, figs 2.5 and 2.6", "mde_chapters", "simple", "simple"),
+    "mde-fig4.6": Task("MDE, fig 4.6: graph layouts", "mde", "layouts", "layouts"),
+    "mde-table7.1": Task("MDE, table 7.1", "mde", "table --items 1000", "table --items 100000", "table --items 10000"),
+    "mde-fig7.1": Task("MDE, figs 7.1 and 7.3: residuals", "mde", "residuals --items 2000", "residuals --items 100000"),
+    "mde-fig7.2": Task("MDE, fig 7.2: gradient methods", "mde", "methods --items 2000", "methods --items 100000"),
+    "mde-fig7.4": Task("MDE, fig 7.4: the stochastic method", "mde", "stochastic --starts 3", "stochastic --starts 100", "stochastic --starts 20"),
+    "mde-fig7.5": Task("MDE, fig 7.5: a very large problem", "mde", "large --items 10000 --components 5 --starts 1", "large --items 100000 --components 100 --starts 10", "large --items 100000 --components 100 --starts 1"),
+    "mde-chapter8": Task("MDE, chapter 8: images", "mde_images", "--rows 2000", "--rows 70000", "--rows 10000"),
+    "mde-chapter9": Task("MDE, chapter 9: networks", "mde_chapters", "networks --names GrQc", "networks"),
+    "mde-chapter10": Task("MDE, chapter 10: counties", "mde_chapters", "counties", "counties"),
+    "mde-chapter11": Task("MDE, chapter 11: genetics", "mde_chapters", "genetics --quick --neighbors 30 60", "genetics"),
+    "mde-chapter12": Task("MDE, chapter 12: cells", "mde_chapters", "cells", "cells"),
+    "forces-fig2": Task("Attraction and repulsion, fig 2", "forces", "figure2 --rows 600", "figure2 --rows 1000"),
+    "forces-fig3": Task("Attraction and repulsion, fig 3", "forces", "figure3 --rows 1000", "figure3 --rows 5000", "figure3 --rows 3000"),
+    "forces-conjecture": Task("Attraction and repulsion, conjecture 1", "forces", "conjecture --rows 300", "conjecture --rows 600"),
+    "tsm-fig3": Task("TSM, figs 3 and 4 over five folds", "tsm", "folds --rows 1000 --folds 5 --dimensions 4 8 16 32 --updates 100", "folds --rows 14000 --folds 5 --dimensions 4 8 16 32 64 --updates 250", "folds --rows 2000 --folds 5 --dimensions 4 8 16 32 --updates 100"),
+    "tsm-fig5": Task("TSM, figs 3, 4 and 5: words and analogies", "tsm", "words --vectors glove --rows 3000 --dimensions 16 32 --updates 40", "words --vectors glove --rows 25000 --dimensions 8 16 32 64 --updates 250", "words --vectors glove --rows 8000 --dimensions 8 16 32 64 --updates 60"),
+    "tsm-table1": Task("TSM, table 1", "tsm", "table1 --vectors glove --rows 3000 --dimensions 32 --updates 40 --sparsity 0.98", "table1 --vectors glove --rows 25000 --dimensions 32 --updates 250", "table1 --vectors glove --rows 8000 --dimensions 32 --updates 60"),
+    "tsm-fig6-images": Task("TSM, figs 6 and 7: images from landmarks", "tsm", "landmarks --data mnist --rows 5000 --landmarks 1000 --dimensions 8 16 --updates 60 --sample 1000", "landmarks --data mnist --rows 70000 --landmarks 14000 --dimensions 4 8 16 32 64 --updates 250 --sample 5000", "landmarks --data mnist --rows 14000 --landmarks 2800 --dimensions 4 8 16 32 --updates 100 --sample 2000"),
+    "tsm-fig6-words": Task("TSM, figs 6 and 7: words from landmarks", "tsm", f"{WORDS} 10000 --landmarks 2000 --dimensions 16 --updates 60 --sample 1000", f"{WORDS} 100000 --landmarks 20000 --dimensions 8 16 32 64 --updates 250 --sample 2000", f"{WORDS} 100000 --landmarks 5000 --dimensions 8 16 32 --updates 60 --sample 1000"),
+    "tsm-fig8": Task("TSM, figs 8, 9 and 11", "tsm_appendix", "--data mnist --rows 1000", "--data mnist --rows 14000 --updates 250", "--data mnist --rows 2000 --updates 250"),
+    "tsm-extension": Task("TSM, time of the extension", "tsm", "extension --rows 7000 --dimensions 32", "extension --rows 70000 --dimensions 64"),
+    "lvm-map": Task("LVM, figs 2 and S1 to S3", "lvm", "map --rows 3500 --iterations 80", "map --rows 70000 --iterations 400"),
+    "lvm-fig3": Task("LVM, fig 3: errors by dimension", "lvm", "errors --rows 3500 --iterations 60 --dimensions 2 5 10", "errors --rows 70000 --iterations 400", "errors --rows 14000 --iterations 200"),
+    "lvm-fig4": Task("LVM, fig 4: recall on words", "lvm", "recall --rows 3000 --iterations 40 --dimensions 10", "recall --rows 26423 --iterations 400", "recall --rows 26423 --iterations 100 --dimensions 10"),
+    "lvm-why": Task("LVM, what coarse-graining costs", "lvm", "why --rows 1500 --iterations 40", "why --rows 4000 --iterations 60"),
+    "lvm-figS4": Task("LVM, fig S4: tied variances", "lvm_supplement", "tied --rows 3500 --iterations 80", "tied --rows 70000 --iterations 400", "tied --rows 14000 --iterations 200"),
+    "lvm-figS5": Task("LVM, fig S5: k and s", "lvm_supplement", "grid --rows 1750 --iterations 60", "grid --rows 70000 --iterations 400", "grid --rows 14000 --iterations 100"),
+    "lvm-figS6": Task("LVM, figs S6 and S7: one and two levels", "lvm_supplement", "levels --rows 3500 --iterations 60", "levels --rows 70000 --iterations 400", "levels --rows 70000 --iterations 100"),
+    "lvm-figS8": Task("LVM, fig S8: no level and one", "lvm_supplement", "levels --levels 0 1 --rows 1750 --iterations 60", "levels --levels 0 1 --rows 7000 --iterations 400", "levels --levels 0 1 --rows 7000 --iterations 100"),
+    "lvm-figS9": Task("LVM, fig S9: Swiss roll", "lvm_supplement", "roll --rows 1500 --iterations 60", "roll --rows 5000 --iterations 400"),
+    "lvm-tables": Task("LVM, tables 1 and S2", "lvm_supplement", "words --rows 5000 --iterations 40", "words --rows 26423 --iterations 400"),
+    "lvm-jobs": Task("LVM, one thread against two", "lvm", "jobs --sizes 300 1000 --rounds 3", "jobs --sizes 100 300 1000 3000 10000 30000 70000 --rounds 5", "jobs --sizes 300 1000 3000 10000 --rounds 3"),
+    "kds-table2": Task("KDS, table 2", "kds", "table2 --quick --seeds 2", "table2 --seeds 5", "table2 --seeds 3"),
+    "kds-fig5": Task("KDS, fig 5: circles", "kds", "circles", "circles"),
+    "kds-fig7": Task("KDS, fig 7: codes of MNIST", "kds", "figure7 --rows 2000", "figure7 --rows 70000", "figure7 --rows 10000"),
+    "kds-fig8": Task("KDS, fig 8: Salinas-A", "kds", "figure8 --seeds 2", "figure8 --seeds 5"),
 }  # fmt: skip
-PICTURES = ("mde_chapters", "tsm_appendix", "tsm", "lvm_supplement", "lvm", "kds", "forces")
+SIZES = ("quick", "medium", "full")
 
 
-def run(name: str, full: bool, limit: float | None) -> bool:
+def run(name: str, size: str, limit: float | None) -> bool:
     """One task into its text; whether it succeeded."""
-    title, module, quick, whole = TASKS[name]
-    folder = RESULTS / ("full" if full else "quick")
+    folder = RESULTS / size
     folder.mkdir(parents=True, exist_ok=True)
-    arguments = [f"benchmarks.paper.{module}", *(whole if full else quick).split()]
+    arguments = TASKS[name].arguments(size)
     shown = f"python -m {' '.join(arguments)}"
-    if module in PICTURES:
-        arguments += ["--out", str(folder)]
+    arguments += ["--out", str(folder)]
     begun, cpu = time.perf_counter(), os.times()
     try:
         made = subprocess.run(
@@ -90,7 +113,7 @@ def run(name: str, full: bool, limit: float | None) -> bool:
     if failed:
         return False
     shrink(folder)
-    text = f"# {title}\n\n`{shown}`\n\n{setting()}; {seconds:.0f} s of processor time in all.\n\n{ordered(output)}\n"
+    text = f"# {TASKS[name].title}\n\n`{shown}`\n\n{setting()}; {seconds:.0f} s of processor time in all.\n\n{ordered(output)}\n"
     target = folder / f"{name}.md"
     target.with_suffix(".tmp").write_text(text)
     target.with_suffix(".tmp").rename(target)
@@ -122,14 +145,14 @@ def index() -> None:
     """results/README.md: what is worse, what stands on other data, what is as good, and where everything is."""
     found: dict[str, list[str]] = {WORSE: [], OTHER: [], GOOD: []}
     rows, missing = [], []
-    for name, (title, *_) in TASKS.items():
-        files = [RESULTS / size / f"{name}.md" for size in ("full", "quick")]
+    for name, task in TASKS.items():
+        files = [RESULTS / size / f"{name}.md" for size in reversed(SIZES)]
         there = [file for file in files if file.exists()]
         if not there:
-            missing.append(title)
+            missing.append(task.title)
             continue
         rows.append(
-            f"| {title} | "
+            f"| {task.title} | "
             + " | ".join(f"[{f.parent.name}]({f.parent.name}/{f.name})" if f in there else "" for f in files)
             + " |"
         )
@@ -142,7 +165,7 @@ def index() -> None:
     text = [
         "# The papers' tables and figures",
         "",
-        "Made by `make papers` (`FULL=1` for the papers' sizes). Full results count where there are any, else quick ones.",
+        "Made by `make papers` (`SIZE=medium` or `full` for more; full is the papers' size). Of each the largest size that was run counts; the text says which.",
     ]
     for kind, heading in (
         (WORSE, "Worse than the paper"),
@@ -150,7 +173,7 @@ def index() -> None:
         (GOOD, "No worse than the paper"),
     ):
         text += ["", f"## {heading}", "", *([f"- {line}" for line in found[kind]] or ["Nothing."])]
-    text += ["", "## All results", "", "| what | full | quick |", "|---|---|---|", *rows]
+    text += ["", "## All results", "", "| what | full | medium | quick |", "|---|---|---|---|", *rows]
     text += [
         "",
         "Runs with notes of their own: "
@@ -169,19 +192,21 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", help="beginnings of names; all if none is given")
-    parser.add_argument("--full", action="store_true", help="the papers' sizes")
+    parser.add_argument(
+        "--size", choices=SIZES, default="quick", help="full: the papers' (default: %(default)s)"
+    )
     parser.add_argument("--index", action="store_true", help="only the index")
     parser.add_argument(
-        "--limit", type=float, default=None, help="seconds for each (default: 600, without limit when full)"
+        "--limit", type=float, default=None, help="seconds for each (default: 600 for quick ones, else none)"
     )
     given = parser.parse_args()
-    limit = given.limit or (None if given.full else 600.0)
+    limit = given.limit or (600.0 if given.size == "quick" else None)
     names = (
         []
         if given.index
         else [name for name in TASKS if not given.names or name.startswith(tuple(given.names))]
     )
-    failed = [name for name in names if not run(name, given.full, limit)]
+    failed = [name for name in names if not run(name, given.size, limit)]
     index()
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")

@@ -79,6 +79,18 @@ def small_maps(maps: Mapping[str, Any], path: Path, *, labels: Any = None, value
     save_small(figure, path)
 
 
+def curves(path: Path, series: Mapping[str, Any], xlabel: str, ylabel: str, *, log: bool) -> None:
+    """Lines over 1, 2, …, in one small picture."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(4.6, 3.0), layout="constrained")
+    for name, values in series.items():
+        ax.plot(np.arange(1, len(values) + 1), values, label=name)
+    ax.set(xlabel=xlabel, ylabel=ylabel, yscale="log" if log else "linear")
+    ax.legend(frameon=False, fontsize=7)
+    save_small(figure, path)
+
+
 def save_small(figure: Any, path: Path) -> None:
     """A figure as a picture of 64 colours."""
     import matplotlib.pyplot as plt

@@ -20,7 +20,7 @@ from winkel.measures.angles import distance_jaccard, jaccard
 from winkel.methods.tsm import isomap_map, similarity_graph, svd_map
 from winkel.view.tsm import plot_by_dimension
 
-from .record import save_small
+from .record import curves
 from .tsm import load
 
 
@@ -33,17 +33,6 @@ def isomap_eigenvalues(X: np.ndarray, tau: float) -> np.ndarray:
     square += square.T
     means = square.mean(axis=0)
     return np.linalg.eigvalsh(-0.5 * (square - means - means[:, None] + means.mean()))[::-1]
-
-
-def curve(path: Path, series: dict[str, np.ndarray], xlabel: str, ylabel: str, log: bool) -> None:
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(4.2, 2.8), layout="constrained")
-    for name, values in series.items():
-        ax.plot(np.arange(1, len(values) + 1), values, label=name)
-    ax.set(xlabel=xlabel, ylabel=ylabel, yscale="log" if log else "linear")
-    ax.legend(frameon=False, fontsize=8)
-    save_small(figure, path)
 
 
 def main() -> None:
@@ -86,15 +75,15 @@ def main() -> None:
         f"Isomap's Jaccard index is largest at d = {best} (paper: at about the dimension where negative eigenvalues appear)."
     )
     stem = f"tsm-{args.data}"
-    curve(args.out / f"{stem}-figure8.png", falls, "pass", "objective over its start", True)
+    curves(args.out / f"{stem}-figure8.png", falls, "pass", "objective over its start", log=True)
     plot_by_dimension(
         args.dimensions, found, ylabel="Jaccard index", title="", path=args.out / f"{stem}-figure9.png"
     )
     shown = spectrum[by_size][:200]
-    curve(
+    curves(
         args.out / f"{stem}-figure11.png",
         {"positive": np.where(shown > 0, shown, np.nan), "negative, by size": np.where(shown < 0, -shown, np.nan)},
-        "rank by size", "eigenvalue", True,
+        "rank by size", "eigenvalue", log=True,
     )  # fmt: skip
 
 
