@@ -318,6 +318,8 @@ def genetics(options: argparse.Namespace) -> None:
         **{f"the same, k = {k}": mde(**penal, n_neighbors=k) for k in options.neighbors},
         "the same, k = 15, start by PCA": mde(**penal, init="pca"),
         "winkel's defaults": mde(),
+        "winkel's defaults, start by the spectrum": mde(init="spectral"),
+        'winkel\'s focus="shape"': mde(focus="shape"),
         "UMAP (fig 11.7)": lambda X: wk.UMAP(random_state=0, n_jobs=options.jobs).fit_transform(X),
         "t-SNE (fig 11.7)": lambda X: wk.TSNE(random_state=0, n_jobs=options.jobs).fit_transform(X),
         **{

@@ -11,9 +11,12 @@ from collections.abc import Mapping
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
+
+import winkel as wk
 
 WORSE, OTHER, GOOD = "- worse than the paper", "- not the paper's data", "- no worse than the paper"
 
@@ -42,7 +45,7 @@ def setting() -> str:
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     today = date.today()
     return (
-        f"{today.day} {today:%B %Y}, winkel {version('winkel')}, Python {platform.python_version()}, {versions}, "
+        f"{today.day} {today:%B %Y}, winkel {wk.__version__}, Python {platform.python_version()}, {versions}, "
         f"{platform.machine()}, two shared cores"
     )
 
@@ -51,7 +54,7 @@ def small_maps(maps: Mapping[str, Any], path: Path, *, labels: Any = None, value
     """Several small maps side by side, coloured by labels or by a number, as a picture of few kilobytes."""
     import matplotlib.pyplot as plt
 
-    columns = min(3, len(maps))
+    columns = min(3 if len(maps) <= 9 else 5, len(maps))
     rows = -(-len(maps) // columns)
     figure, axes = plt.subplots(
         rows, columns, figsize=(2.6 * columns, 2.6 * rows), layout="constrained", squeeze=False
@@ -75,7 +78,7 @@ def small_maps(maps: Mapping[str, Any], path: Path, *, labels: Any = None, value
             linewidths=0,
             cmap="RdBu" if labels is None else "tab20",
         )
-        ax.set_title(name, fontsize=6)
+        ax.set_title("\n".join(wrap(name, 36)), fontsize=8)
     save_small(figure, path)
 
 

@@ -221,8 +221,8 @@ void remainder_of_rows(Vec<const int32_t> indptr, Vec<const int32_t> indices, Ve
               out.data() != x.data() && width % kSingleColumns == 0,
           "x and out must be different, with one row a row of W and the same columns, whole groups of 16");
   const Unlocked unlocked;
-  parallel_blocks(n, 1024, n_jobs, [&](int64_t lo, int64_t hi) {
-    kernel<remainder_rows>()(indptr.data(), indices.data(), weights.data(), x.data(), width, lo, hi,
+  parallel_blocks(n, kSingleRows, n_jobs, [&](int64_t lo, int64_t hi) {
+    kernel<remainder_rows>()(indptr.data(), indices.data(), weights.data(), x.data(), n, width, lo, hi,
                              out.data());
   });
 }

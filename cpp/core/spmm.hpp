@@ -56,25 +56,50 @@ inline void laplacian_step(const LaplacianRows& m, int64_t n, const double* x, c
   });
 }
 
-constexpr int64_t kSingleColumns = 16;  // columns in single precision that are summed together, a cache line
+constexpr int64_t kSingleColumns = 16;   // columns in single precision that are summed together, a cache line
+constexpr int64_t kSingleRows = 1024;    // rows of the product that are made together, at most
+constexpr int64_t kTileBytes = 1 << 19;  // of x, held in a core's cache until they took what they need of it
 
-// out = x − W x in single precision on rows [lo, hi); x and out have `width` columns, a multiple of
-// kSingleColumns.
-WINKEL_CLONES void remainder_rows(const int32_t* indptr, const int32_t* indices, const float* weights,
-                                  const float* x, int64_t width, int64_t lo, int64_t hi, float* out) {
-  const int64_t last = indptr[hi] - 1;
-  for (int64_t i = lo; i < hi; ++i)
-    for (int64_t col = 0; col < width; col += kSingleColumns) {
-      float sum[kSingleColumns] = {0};
-      for (int64_t e = indptr[i]; e < indptr[i + 1]; ++e) {
-        prefetch(x + indices[std::min(e + kAhead, last)] * width + col);
-        const float w = weights[e];
-        const float* row = x + indices[e] * width + col;
-        for (int64_t l = 0; l < kSingleColumns; ++l) sum[l] += w * row[l];
-      }
-      const int64_t at = i * width + col;
-      for (int64_t l = 0; l < kSingleColumns; ++l) out[at + l] = x[at + l] - sum[l];
+// sum += W x over the entries [first, last) of a row, in their order.
+WINKEL_INLINE void add_entries(const int32_t* indices, const float* weights, const float* x, int64_t width,
+                               int64_t first, int64_t last, float* sum) {
+  for (int64_t col = 0; col < width; col += kSingleColumns) {
+    float part[kSingleColumns];
+    for (int64_t l = 0; l < kSingleColumns; ++l) part[l] = sum[col + l];
+    for (int64_t e = first; e < last; ++e) {
+      prefetch(x + indices[std::min(e + kAhead, last - 1)] * width + col);
+      const float w = weights[e];
+      const float* row = x + indices[e] * width + col;
+      for (int64_t l = 0; l < kSingleColumns; ++l) part[l] += w * row[l];
     }
+    for (int64_t l = 0; l < kSingleColumns; ++l) sum[col + l] = part[l];
+  }
+}
+
+// out = x − W x in single precision on rows [lo, hi), at most kSingleRows; x and out have `width` columns, a
+// multiple of kSingleColumns. x is gone through in tiles that fit into the cache. Entries of a row are added
+// in their order, whatever the tiles; where columns rise along rows, each tile is used up before the next.
+WINKEL_CLONES void remainder_rows(const int32_t* indptr, const int32_t* indices, const float* weights,
+                                  const float* x, int64_t n, int64_t width, int64_t lo, int64_t hi,
+                                  float* out) {
+  const int64_t tile = std::max<int64_t>(1, kTileBytes / (width * static_cast<int64_t>(sizeof(float))));
+  int64_t next[kSingleRows];
+  for (int64_t i = lo; i < hi; ++i) next[i - lo] = indptr[i];
+  std::fill(out + lo * width, out + hi * width, 0.0f);
+  for (int64_t begin = 0; begin < n; begin += tile) {
+    const int64_t end = begin + tile < n ? begin + tile : n;
+    for (int64_t i = lo; i < hi; ++i) {
+      const int64_t first = next[i - lo];
+      int64_t last = first;
+      if (end == n)
+        last = indptr[i + 1];  // also what does not rise
+      else
+        while (last < indptr[i + 1] && indices[last] < end) ++last;
+      next[i - lo] = last;
+      if (first < last) add_entries(indices, weights, x, width, first, last, out + i * width);
+    }
+  }
+  for (int64_t at = lo * width; at < hi * width; ++at) out[at] = x[at] - out[at];
 }
 
 // Replaces x by p(L) x, where p is the Chebyshev polynomial of the given degree that is small on [cut, top]

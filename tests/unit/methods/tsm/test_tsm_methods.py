@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import winkel as wk
+from winkel import _core
 from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError
 from winkel.measures.angles import angular_deviation, jaccard
 from winkel.methods.tsm import isomap_map, match_similarities, similarity_graph, svd_map
@@ -413,3 +414,22 @@ def test_a_given_matrix_is_matched(monkeypatch):
 def test_misused_similarities(S, message):
     with pytest.raises(InvalidInputError, match=message):
         match_similarities(S, 2, threshold=0.5)
+
+
+@pytest.mark.parametrize("rising", [True, False])
+@pytest.mark.parametrize("columns", [16, 128])
+def test_products_of_many_rows_are_those_entry_by_entry(rising, columns):
+    """Rows beyond a tile of the cache; entries in their order, so that tiles and threads leave no trace."""
+    n, k, draw = 4500, 7, rng(3)
+    index = draw.integers(0, n, size=(n, k)).astype(np.int32)
+    if rising:
+        index.sort(axis=1)
+    weights = draw.normal(size=(n, k)).astype(np.float32)
+    Y = draw.normal(size=(n, columns)).astype(np.float32)
+    indptr = np.arange(0, n * k + 1, k, dtype=np.int32)
+    found = [np.empty_like(Y) for _ in range(2)]
+    for threads, out in zip((1, 3), found):
+        _core.remainder_apply(indptr, index.ravel(), weights.ravel(), threads, Y, out)
+    W = sp.csr_matrix((weights.ravel().astype(float), index.ravel(), indptr), shape=(n, n))
+    assert np.allclose(found[0], Y - W @ Y.astype(float), rtol=0, atol=1e-4)
+    assert found[0].tobytes() == found[1].tobytes()

@@ -1,0 +1,62 @@
+"""What is said of the papers' results: worse ones first, and nothing without a date, versions and the machine."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "paper" / "results"
+
+pytestmark = pytest.mark.skipif(not RESULTS.exists(), reason="benchmarks are not part of an installation")
+
+
+@pytest.fixture
+def papers(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    return importlib.import_module("benchmarks.paper.__main__")
+
+
+def results():
+    return [file for size in ("quick", "medium", "full") for file in sorted((RESULTS / size).glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", ["mde", "forces", "tsm", "lvm", "kds"])
+def test_what_is_worse_than_the_paper_stands_first(page):
+    before = (ROOT / "docs" / f"{page}.md").read_text().split("\n## ")[0]
+    assert "**Still worse than the paper" in before
+
+
+@pytest.mark.parametrize("file", results(), ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_a_result_says_how_when_and_on_what_it_was_made(file):
+    text = file.read_text()
+    assert re.search(r"^`python -m benchmarks\.paper\.\w+", text, re.MULTILINE)
+    assert re.search(r"^\d+ \w+ 20\d\d, winkel [\d.]+, Python [\d.]+, numpy .*cores", text, re.MULTILINE)
+    lines = text.splitlines()
+    kinds = [
+        kind
+        for kind in ("- worse than", "- not the paper's", "- no worse")
+        if any(x.startswith(kind) for x in lines)
+    ]
+    first = [min(i for i, line in enumerate(lines) if line.startswith(kind)) for kind in kinds]
+    assert first == sorted(first)  # worse ones first
+
+
+def test_the_index_is_that_of_the_results(papers):
+    assert (RESULTS / "README.md").read_text() == papers.index()
+    assert {file.stem for file in results()} <= set(papers.TASKS)
+
+
+def test_every_task_has_a_script_and_a_quick_result(papers):
+    for name, task in papers.TASKS.items():
+        assert importlib.util.find_spec(task.arguments("quick")[0]) is not None
+        assert (RESULTS / "quick" / f"{name}.md").exists(), name
+
+
+def test_pictures_are_small():
+    sizes = {file.name: file.stat().st_size for file in RESULTS.glob("*/*.png")}
+    assert max(sizes.values()) < 150_000
