@@ -119,13 +119,18 @@ def projected(source: Source, components: Components) -> Source:
 def kept_components(folder: Folder, source: Source, count: int, engine: Engine, run: Run) -> Components:
     """The components of a source, found unless an earlier run in the folder has done so."""
 
-    def find() -> float:
+    def find() -> tuple[str, float]:
         found = find_components(source, count, engine, run)
         folder.save("axes", np.vstack([found.mean, found.axes.T]))
         folder.save("variance", found.variance)
-        return found.total_variance
+        return source.identity, found.total_variance
 
-    total = folder.once("components", find)
+    identity, total = folder.once("components", find)
+    if identity != source.identity:  # a file was mended since
+        if folder.note("whole.json") is not None:
+            raise folder.of_another_run("rows")
+        folder.forget("components", "offset", "copied")
+        return kept_components(folder, source, count, engine, run)
     kept = np.array(folder.map("axes"))
     return Components(kept[0], np.ascontiguousarray(kept[1:].T), np.array(folder.map("variance")), total)
 

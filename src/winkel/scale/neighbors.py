@@ -9,7 +9,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,11 @@ from ..graph.origin import Origin, Recall
 from ..graph.search import check_neighbor_count
 from ..run import Run
 from ..typing import FloatArray, RandomState
-from .cells import METRICS, Layout, make_rows
+from .cells import METRICS, Layout, make_rows, probes_of
 from .engine import Engine, engine_of
 from .folder import Folder
 from .lists import exact_lists, find_lists
-from .source import open_source
+from .source import Source, open_source
 
 BLOCK_ROWS = 2**18  # rows of a block: what one task works on
 EXACT_ROWS = 30_000  # up to so many, neighbours are searched exactly
@@ -182,7 +182,6 @@ def knn(
     >>> bool((lists.to_graph().knn_indices == wk.graph.knn(X, 10).knn_indices).mean() > 0.99)
     True
     """
-    start = time.perf_counter()
     opened = open_source(source)
     n = opened.shape[0]
     k = integer("n_neighbors", n_neighbors, 1)
@@ -193,46 +192,76 @@ def knn(
     layout = Layout(n, integer("rows_per_block", rows_per_block, 16))
     run = Run.of(random_state=random_state, n_jobs=n_jobs, verbose=verbose)
     exactly = method == "exact" or (method == "auto" and n <= EXACT_ROWS)
-    identity = {
-        "rows": [*opened.shape, opened.identity],
-        "block": layout.block,
-        "seed": run.seed,
-        "metric": name,
-        "lists": [k, "exact" if exactly else recall],
-    }
+    asked = _Asked(opened, layout, k, name, None if exactly else recall)
     _parquet()
-    target = Path(tempfile.mkdtemp(prefix="winkel-")) if path is None else Path(os.fspath(path)).absolute()
-    target.mkdir(parents=True, exist_ok=True)
-    if (target / _RECORD).exists():
-        return _finished(target, identity)
-    engine = engine_of(client, run.n_jobs, target)
+    if path is not None:
+        return asked.lists(Path(os.fspath(path)).absolute(), client, run)
+    target = Path(tempfile.mkdtemp(prefix="winkel-"))
     try:
-        folder = Folder.opened(target / _WORK, identity)
-        make_rows(folder, opened, layout, name, engine, run)
-        found = _search(folder, layout, k, recall, engine, run, exactly=exactly)
-        folder.stage("written", engine, _write, layout.n_blocks, run, layout, name, target)
+        lists = asked.lists(target, client, run)
     except BaseException:
-        if path is None:
-            shutil.rmtree(target, ignore_errors=True)
+        shutil.rmtree(target, ignore_errors=True)
         raise
-    finally:
-        engine.close()
-    origin = Origin("exact" if exactly else "approximate", name, k, None if exactly else run.seed, found)
-    origin = replace(origin, seconds=time.perf_counter() - start)
-    told = {
-        "n": n,
-        "n_neighbors": k,
-        "rows_per_shard": layout.block,
-        "origin": origin.to_meta(),
-        "run": identity,
-    }
-    with atomic_file(target / _RECORD) as file:
-        file.write(json.dumps(told).encode())
-    shutil.rmtree(target / _WORK, ignore_errors=True)
-    lists = NeighborLists.open(target)
-    if path is None:
-        weakref.finalize(lists, shutil.rmtree, target, True)
+    weakref.finalize(lists, shutil.rmtree, target, True)
     return lists
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """The lists that are asked for; without a recall, exact ones."""
+
+    source: Source
+    layout: Layout
+    k: int
+    metric: str
+    recall: float | None
+
+    def identity(self, rows: str, run: Run) -> dict[str, Any]:
+        """What tells these lists from others."""
+        return {
+            "rows": [*self.source.shape, rows],
+            "block": self.layout.block,
+            "seed": run.seed,
+            "metric": self.metric,
+            "lists": [self.k, self.recall],
+        }
+
+    def lists(self, target: Path, client: Any, run: Run) -> NeighborLists:
+        """The lists in a folder, made unless they are there."""
+        identity = self.identity(self.source.identity, run)
+        if (target / _RECORD).exists():
+            return _finished(target, identity)
+        target.mkdir(parents=True, exist_ok=True)
+        engine, start = engine_of(client, run.n_jobs, target), time.perf_counter()
+        try:
+            found = self._make(target, engine, run)
+        finally:
+            engine.close()
+        method, seed = ("exact", None) if self.recall is None else ("approximate", run.seed)
+        origin = Origin(method, self.metric, self.k, seed, found, seconds=time.perf_counter() - start)
+        told = {
+            "n": self.layout.n,
+            "n_neighbors": self.k,
+            "rows_per_shard": self.layout.block,
+            "origin": origin.to_meta(),
+            "run": identity,
+        }
+        with atomic_file(target / _RECORD) as file:
+            file.write(json.dumps(told).encode())
+        shutil.rmtree(target / _WORK, ignore_errors=True)
+        return NeighborLists.open(target)
+
+    def _make(self, target: Path, engine: Engine, run: Run) -> Recall | None:
+        """Write the files; the recall where lists are not exact."""
+        layout, found = self.layout, None
+        folder = Folder.opened(target / _WORK, self.identity(self.source.names_identity, run))
+        make_rows(folder, self.source, layout, self.metric, engine, run, probes_of(self.k))
+        if self.recall is None:
+            exact_lists(folder, layout, self.k, engine, run)
+        else:
+            found = find_lists(folder, layout, self.k, engine, run, self.recall)
+        folder.stage("written", engine, _write, layout.n_blocks, run, layout, self.metric, target)
+        return found
 
 
 def _finished(target: Path, identity: dict[str, Any]) -> NeighborLists:
@@ -243,16 +272,6 @@ def _finished(target: Path, identity: dict[str, Any]) -> NeighborLists:
             f"{str(target)!r} holds neighbour lists of other data or settings. Choose another folder, or delete this one."
         )
     return there
-
-
-def _search(
-    folder: Folder, layout: Layout, k: int, target: float, engine: Engine, run: Run, *, exactly: bool
-) -> Recall | None:
-    """Lists in the order of cells, and their recall where they are not exact."""
-    if exactly:
-        exact_lists(folder, layout, k, engine, run)
-        return None
-    return find_lists(folder, layout, k, engine, run, target)
 
 
 def _write(number: int, folder: Folder, layout: Layout, metric: str, target: Path) -> None:

@@ -108,3 +108,21 @@ def test_equal_rows_have_no_variance():
     found = components.find_components(source, 2, LocalEngine(), Run())
     np.testing.assert_array_equal(found.variance, 0)
     assert np.isfinite(found.apply(np.full((3, 4), 7.0))).all()
+
+
+def test_components_of_a_file_that_was_mended_are_found_anew(tmp_path):
+    from winkel.scale.folder import Folder
+
+    folder, run = Folder.opened(tmp_path / "work", {}), Run()
+    np.save(tmp_path / "rows.npy", rows())
+    source = wk.scale.open_source(tmp_path / "rows.npy")
+    first = components.kept_components(folder, source, 3, LocalEngine(), run)
+    np.save(tmp_path / "rows.npy", rows(seed=1))
+    source = wk.scale.open_source(tmp_path / "rows.npy")
+    found = components.kept_components(folder, source, 3, LocalEngine(), run)
+    assert not np.allclose(found.axes, first.axes)
+    np.testing.assert_array_equal(found.axes, wk.scale.pca(source, 3).components.axes)
+    folder.keep_note("whole.json", {"result": "another"})
+    np.save(tmp_path / "rows.npy", rows(seed=2))
+    with pytest.raises(InvalidParameterError, match="differ in rows"):
+        components.kept_components(folder, wk.scale.open_source(tmp_path / "rows.npy"), 3, LocalEngine(), run)
