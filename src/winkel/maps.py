@@ -20,7 +20,7 @@ from .data.annotated import add_to_h5ad, require_anndata
 from .data.archive import atomic_file
 from .data.files import suffix_of
 from .embedding import Embedding, load
-from .errors import InvalidInputError, ModelFileError, missing_extra
+from .errors import InvalidInputError, ModelFileError, missing_extra, telling_of_memory
 from .typing import FloatArray
 
 MODEL_SUFFIX = ".winkel"
@@ -155,6 +155,9 @@ def _column_names(file: Path, suffix: str) -> list[str] | None:
 # --------------------------------------------------------------------------------------------------- writing
 
 
+@telling_of_memory(
+    "Writing the map", "Give it more memory, or write .npy; a file that was there is as it was."
+)
 def write_map(path: str | os.PathLike[str] | IO[bytes], map: Map) -> None:
     """Write a map file, all or nothing; its suffix says the format (csv for a stream). An npy file holds the places alone."""
     if isinstance(path, str | os.PathLike) and suffix_of(Path(path)) == ".npy":

@@ -1,7 +1,7 @@
 """Fuzzing: bytes into the readers, which may refuse them by an error of winkel's own and do nothing else.
 
 Where atheris is installed (`pip install atheris`), it guides by coverage of winkel's Python (`guided`); elsewhere seeds are mutated
-blindly (`blind`). Seeds are made by this version of winkel, and `corpus` holds further inputs by target: those that once failed.
+blindly (`blind`). h5ad files, on which HDF5 may run for ever, go to children that are watched (`watched`). Seeds are made by this version of winkel, and `corpus` holds further inputs by target: those that once failed.
 One target a process:
 
     python -m tests.fire.fuzz TARGET FOLDER [--seconds 60] [--runs N] [--blind]
@@ -17,8 +17,10 @@ import hashlib
 import importlib.util
 import io
 import json
+import os
 import random
 import re
+import resource
 import struct
 import sys
 import time
@@ -31,7 +33,14 @@ from typing import Any
 
 CORPUS = Path(__file__).parent / "corpus"
 SUFFIXES = (".csv", ".npy", ".npz", ".tsv", ".csv.gz")
-ROOM = 16384  # where arrays begin in files that are put together from a header and the rest
+ROOM = 8192  # where arrays begin in files that are put together from a header and the rest
+LONGEST = {
+    "model": 12000,
+    "checkpoint": 8000,
+    "table": 3000,
+    "h5ad": 26000,
+    "arguments": 600,
+}  # bytes of an input
 FOLDER = Path(".")
 
 
@@ -62,12 +71,16 @@ def table(data: bytes) -> None:
 
 
 def h5ad(data: bytes) -> None:
-    """The reader of AnnData files. HDF5 asks for whatever memory a broken file names, so there is a limit to it."""
-    import resource
-
-    most = 4 * 10**9
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    """The reader of AnnData files, in little memory: HDF5 takes ever more for some broken files, for minutes."""
+    _limit_memory()
     _read(".h5ad", data)
+
+
+@cache
+def _limit_memory(room: int = 60 * 10**6) -> None:
+    """From now on this process may have `room` bytes more than it has."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + room, used + room))
 
 
 def _read(suffix: str, data: bytes) -> None:
@@ -91,10 +104,11 @@ def arguments(data: bytes) -> None:
 
 @cache
 def _parser() -> Any:
-    """The parser, and the methods by name."""
+    """The parser, and the methods by name. Messages are not looked for in other languages, which takes most of the time."""
     from winkel.cli.methods import methods
     from winkel.cli.parser import make_parser
 
+    os.environ["LANGUAGE"] = "C"
     return make_parser(), methods()
 
 
@@ -178,14 +192,21 @@ def _checkpoints() -> list[bytes]:
 
 
 def _h5ad() -> list[bytes]:
+    """Small files, two of the older layout, which has no checksums inside."""
     import anndata
+    import h5py
     import numpy as np
     import scipy.sparse as sp
+    from anndata.io import write_elem
 
-    found = []
-    for X in (np.eye(3), sp.csr_matrix(np.eye(3))):
-        anndata.AnnData(X, obs={"group": ["a", "b", "a"]}).write_h5ad(FOLDER / "seed.h5ad")
-        found.append((FOLDER / "seed.h5ad").read_bytes())
+    found, file = [], FOLDER / "seed.h5ad"
+    for X, layout in ((np.eye(3), "earliest"), (sp.csr_matrix(np.eye(3)), "earliest"), (np.eye(3), "latest")):
+        content = anndata.AnnData(X, obs={"group": ["a", "b", "a"]})
+        with h5py.File(file, "w", libver=layout) as target:
+            target.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0"})
+            for part in ("X", "obs", "var"):
+                write_elem(target, part, getattr(content, part))
+        found.append(file.read_bytes())
     return found
 
 
@@ -245,15 +266,19 @@ class Judge:
 
         self._run, self._own = TARGETS[target], WinkelError
         self.count, self.failures = 0, dict[str, str]()
+        self.answer = ""  # what was said when the last input was refused
+        self.elsewhere = 0  # inputs on which another library's own code did not end
 
     def __call__(self, data: bytes) -> bool:
         """Whether the input was read whole."""
         self.count += 1
+        self.answer = ""
         try:
             with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
                 self._run(data)
             return True
-        except self._own:
+        except self._own as error:
+            self.answer = str(error)
             return False
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
@@ -266,7 +291,8 @@ class Judge:
     def tell(self) -> None:
         """Write what was found so far to FOLDER, whole at any time."""
         part = FOLDER / "found.part"
-        part.write_text(json.dumps({"executions": self.count, "failures": [*self.failures.values()]}))
+        found = {"executions": self.count, "failures": [*self.failures.values()], "elsewhere": self.elsewhere}
+        part.write_text(json.dumps(found))
         part.replace(FOLDER / "found.json")
 
 
@@ -278,6 +304,35 @@ def blind(target: str, seconds: float, runs: int) -> None:
         data = mutated(rng.choice(pool), rng)
         if judge(data) and len(pool) < 200 and rng.random() < 0.05:
             pool.append(data)  # what is read whole is a good place to go on from
+    judge.tell()
+
+
+def watched(target: str, seconds: float, runs: int) -> None:
+    """Mutate seeds, and inputs that got an answer that was not seen before, in children that may stand still."""
+    from .watched import Watch
+
+    pool, judge, answers = seeds(target), Judge(target), set[str]()
+    for data in pool:
+        judge(data)
+
+    def work(rng: random.Random, count: Callable[[], None]) -> None:
+        while True:
+            data = mutated(rng.choice(pool), rng)
+            judge(data)
+            answer = re.sub(r"[0-9a-fx]{2,}|'.*?'", "", judge.answer)
+            if answer not in answers and len(pool) < 200:
+                answers.add(answer)
+                pool.append(data)
+            if judge.failures:
+                (FOLDER / "failures").write_text(json.dumps(judge.failures))
+            count()
+
+    (FOLDER / "failures").write_text("{}")
+    watch = Watch(FOLDER, FOLDER / f"t.{target}", work)
+    watch.run(seconds, runs, time.time_ns())
+    judge.failures |= json.loads((FOLDER / "failures").read_text())
+    judge.failures |= {f"watched {k}": failure for k, failure in enumerate(watch.failures)}
+    judge.count, judge.elsewhere = watch.count, watch.elsewhere
     judge.tell()
 
 
@@ -303,7 +358,7 @@ def guided(target: str, seconds: float, runs: int) -> None:
             judge.tell()
 
     options = [
-        f"-max_total_time={seconds:.0f}", f"-runs={runs}", "-max_len=40000", "-len_control=0", "-timeout=60",
+        f"-max_total_time={seconds:.0f}", f"-runs={runs}", f"-max_len={LONGEST[target]}", "-len_control=0", "-timeout=60",
         "-rss_limit_mb=4000", f"-dict={FOLDER / 'words'}", f"-artifact_prefix={FOLDER}/", "-print_final_stats=1",
     ]  # fmt: skip
     atheris.Setup([sys.argv[0], *options, str(inputs)], once)
@@ -311,8 +366,10 @@ def guided(target: str, seconds: float, runs: int) -> None:
     atheris.Fuzz()
 
 
-def how() -> str:
+def how(target: str = "") -> str:
     """How inputs are found here, in words."""
+    if target == "h5ad":
+        return "guided by answers"
     return "blindly" if importlib.util.find_spec("atheris") is None else "guided by coverage"
 
 
@@ -330,8 +387,8 @@ def main() -> None:
     options = parser.parse_args()
     FOLDER = options.folder
     warnings.simplefilter("ignore")
-    fuzzer = blind if options.blind or how() == "blindly" else guided
-    fuzzer(options.target, options.seconds, options.runs)
+    fuzzer = {"guided by coverage": guided, "guided by answers": watched}.get(how(options.target), blind)
+    (blind if options.blind else fuzzer)(options.target, options.seconds, options.runs)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from winkel.errors import MemoryLimitError
 
 from ..estimators import instances, make, rows
 from .child import ENVIRONMENT, ROOT
+from .faults import _limited
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
@@ -38,3 +39,9 @@ def test_work_beyond_the_limit_is_refused_before_it_begins(instance):
     assert make(name, **own, max_memory=forecast + 1, callbacks=[seen.append]).fit(X).n_iter_ > 0
     more = make(name, **own)._forecast(as_table(rows(4000, 6)))
     assert more > forecast
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is set above what /proc says is in use")
+@pytest.mark.parametrize("what", ["page", "report", "table"])
+def test_what_runs_out_of_memory_while_it_writes_says_so_and_leaves_the_old_file(what):
+    assert _limited(what, 8_000_000) == "refused"

@@ -36,7 +36,13 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from ..checks import existing_file, new_file, plain_json
-from ..errors import InvalidParameterError, ModelFileError, UnwritableFileError, WinkelError
+from ..errors import (
+    InvalidParameterError,
+    ModelFileError,
+    UnwritableFileError,
+    WinkelError,
+    telling_of_memory,
+)
 from ..run import available_memory, check_memory, format_memory
 
 FORMAT = 1
@@ -71,6 +77,7 @@ class Archive:
 # ---------------------------------------------------------------------------------------------------- writing
 
 
+@telling_of_memory("Writing the file", "Close what else holds memory; a file that was there is as it was.")
 def write_archive(
     path: str | os.PathLike[str],
     kind: str,
@@ -220,6 +227,7 @@ def _allowed(dtype: str) -> bool:
 # ---------------------------------------------------------------------------------------------------- reading
 
 
+@telling_of_memory("Reading the file", "Close what else holds memory, or read it where there is more.")
 def read_archive(
     path: str | os.PathLike[str], *, kind: str | None = None, max_memory: int | None = None
 ) -> Archive:

@@ -26,9 +26,8 @@ from ..errors import (
     DataWarning,
     InvalidInputError,
     InvalidParameterError,
-    MemoryLimitError,
     ModelFileError,
-    WinkelError,
+    telling_of_memory,
 )
 from ..graph import Graph
 from ..graph.metrics import metric_name
@@ -312,15 +311,9 @@ n_features_in_ : int
             run.check_memory(self._forecast(data), type(self).__name__, self._leaner)
         if run.checkpoint is not None:
             run = replace(run, fingerprint=self._fingerprint(data))
-        try:
+        advice = "Use fewer rows or dimensions, or a machine with more; max_memory refuses such work before it begins."
+        with telling_of_memory(type(self).__name__, advice):
             yield run
-        except MemoryError as error:
-            if isinstance(error, WinkelError):
-                raise
-            raise MemoryLimitError(
-                f"{type(self).__name__} ran out of memory ({str(error) or 'the system gave no more'}). Use fewer rows or "
-                "dimensions, or a machine with more; max_memory refuses such work before it begins."
-            ) from error
         self.result_ = magnitudes.judged(self.result_, data, bool(self._powers().get("Y", 0)))
         if self.verbose:
             self._show_faithfulness(data)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..data import Table
 from ..data.annotated import named_labels
 from ..data.archive import atomic_file
-from ..errors import InvalidParameterError, MissingDependencyError
+from ..errors import InvalidParameterError, MissingDependencyError, telling_of_memory
 from ..graph import Graph
 from ..run import Run
 from ..typing import FloatArray, Metric, RandomState
@@ -157,6 +157,7 @@ class Faithfulness:
         ]
 
 
+@telling_of_memory("Measuring the map", "Give fewer rows, or name fewer scores.")
 def measure(
     X: Any,
     map: Any,

@@ -13,11 +13,15 @@ from typing import Any
 
 from ..checks import integer, new_file
 from ..data.archive import atomic_file
+from ..errors import telling_of_memory
 from ..typing import Metric
 from .html.page import page
 from .html.parts import build_parts
 
 
+@telling_of_memory(
+    "The page", "Show fewer rows or maps, or leave out the data; a file that was there is as it was."
+)
 def write_html(
     path: str | os.PathLike[str],
     maps: Any,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import integer, new_file, positive
 from ..data.archive import atomic_file
-from ..errors import InvalidInputError, InvalidParameterError, missing_extra
+from ..errors import InvalidInputError, InvalidParameterError, missing_extra, telling_of_memory
 from ..maps import Map, as_map
 from ..measures.faithfulness import Faithfulness
 from ..measures.tearing import Seams, Tearing, find_tearing, map_pieces
@@ -41,6 +41,9 @@ _LETTERS_AS_TEXT = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none
 _FAINTEST = 0.12  # opacity of a point that is not reliable at all
 
 
+@telling_of_memory(
+    "The picture", "Draw fewer rows, or a smaller picture; a file that was there is as it was."
+)
 def plot(
     Y: ArrayLike | Any,
     *,
