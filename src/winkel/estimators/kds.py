@@ -57,7 +57,7 @@ class CodedEmbedder(Embedder):
         return "Fewer atoms or rows need less."
 
     def _forecast(self, data: Any) -> float:
-        return 0.0 if isinstance(data, str) else forecast(data.shape, self._settings())
+        return 0.0 if isinstance(data, str) else forecast(data, self._settings())
 
     def fit_batches(self, batches: BatchSource) -> Any:
         """Find atoms by mini-batches of rows that need not fit into memory, and then the codes of all of them.
