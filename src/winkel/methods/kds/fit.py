@@ -29,7 +29,7 @@ from .dictionary import suggested_atoms
 from .training import BatchSource, StreamBatches, Trained, Training, encode_batches, first_rows, train
 
 CONSTRAINTS = ("edges", "identity")
-_SAMPLE = 1000  # rows by which the forecast of memory estimates how many atoms a row uses
+_SAMPLE = 2000  # rows by which the forecast of memory estimates how many atoms a row uses
 
 
 @dataclass(frozen=True)
@@ -185,23 +185,23 @@ def forecast(table: Table, settings: Settings) -> float:
     m = min(n, settings.training.n_atoms)
     codes = _codes_a_row(table.values, m, settings)
     small = settings.training.method == "minibatch"  # which holds no codes of all rows until the end
-    row = 44.0 + 22.0 * codes if small else 88.0 + 53.0 * codes
+    row = 50.0 + 22.0 * codes if small else 100.0 + 54.0 * codes
     if isinstance(settings.goal, Clustering):
         row += 40.0 * (settings.goal.n_vectors or settings.goal.n_clusters)
-    entries = 40.0 * table.values.nnz if sp.issparse(table.values) else 0.0
+    entries = 40.0 * table.values.nnz if sp.issparse(table.values) else 16e3 * d
     return 6e6 + n * row + entries + 8.0 * (4 * m * m + 5 * m * d)
 
 
 def _codes_a_row(rows: Rows, m: int, settings: Settings) -> float:
-    """How many atoms a row uses: the mean over some rows, evenly spaced, by atoms that were moved to the means of their rows."""
+    """How many atoms a row uses: the mean over some rows, by atoms that were moved to the means of other rows that use them."""
     n, coder = rows.shape[0], settings.training.coder
     count = min(n, max(_SAMPLE, 2 * m))
     some = rows[(2 * np.arange(count) + 1) * n // (2 * count)]
-    atoms = some[np.arange(m) * count // m]
+    others, some = some[::2], some[1::2]
+    atoms = some[np.arange(m) * some.shape[0] // m]
     atoms = np.asarray(atoms.toarray() if sp.issparse(atoms) else atoms, dtype=np.float64)
-    codes = encode(some, atoms, coder).matrix
-    sums = codes.T @ some
-    usage = np.asarray(codes.sum(axis=0))[:, None]
+    codes = encode(others, atoms, coder).matrix
+    sums, usage = codes.T @ others, np.asarray(codes.sum(axis=0))[:, None]
     means = np.asarray(sums.toarray() if sp.issparse(sums) else sums) / np.maximum(usage, 1e-300)
     codes = encode(some, np.where(usage > 0, means, atoms), coder).matrix
-    return float(codes.nnz) / count
+    return float(codes.nnz) / max(1, some.shape[0])
