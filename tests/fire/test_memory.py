@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from winkel.data import as_table
 from winkel.errors import MemoryLimitError
@@ -45,3 +47,23 @@ def test_work_beyond_the_limit_is_refused_before_it_begins(instance):
 @pytest.mark.parametrize("what", ["page", "report", "table"])
 def test_what_runs_out_of_memory_while_it_writes_says_so_and_leaves_the_old_file(what):
     assert _limited(what, 8_000_000) == "refused"
+
+
+def test_the_start_of_umap_is_in_its_forecast():
+    """Spectral, which takes more than that by principal components, and no dense copy of sparse rows."""
+    X = rows(40000, 3)
+    by_pca, usual, spectral = (
+        make("UMAP", init=init)._forecast(as_table(X)) for init in ("pca", "auto", "spectral")
+    )
+    assert by_pca < usual == spectral
+    sparse = sp.random(2000, 20000, 0.001, "csr", random_state=0)
+    assert make("UMAP")._forecast(as_table(sparse)) < 8 * sparse.shape[0] * sparse.shape[1]
+
+
+def test_kds_forecasts_by_the_atoms_that_rows_use():
+    """Rows that are mixtures of all atoms have longer codes than rows that lie at one atom each."""
+    rng = np.random.Generator(np.random.Philox(key=1))
+    corners = np.eye(12)[np.arange(4000) % 12] + 0.001 * rng.normal(size=(4000, 12))
+    mixed = rng.dirichlet(np.full(12, 2.0), size=4000)
+    short, long = (make("KDS", locality=1e-3)._forecast(as_table(X)) for X in (corners, mixed))
+    assert long > 1.15 * short

@@ -85,14 +85,16 @@ def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
     sparse = isinstance(data, Table) and sp.issparse(data.values)
     itemsize = data.dtype.itemsize if isinstance(data, Table) and not sparse else 8
     weights = objective.memory(n, columns, 4 if sparse and objective.neighbors(n) is None else itemsize)
-    source = Source(n, np.float64, data if isinstance(data, Table) else None)
+    # That there will be a graph decides the start; which one does not.
+    graph = None if objective.neighbors(n) is None else Graph.from_edges([[0, 1]])
+    source = Source(n, np.float64, data if isinstance(data, Table) else None, graph=graph)
     how = settings.init if isinstance(settings.init, str) else "random"
     how = objective.usual_start(source) if how == "auto" else how
     start = 0.0
     if how == "pca":  # centred rows, of sparse ones their dense form beside
-        start = (3 if sparse else 1) * float(itemsize) * n * columns + 16.0 * min(n, columns) ** 2
+        start = (3 if sparse else 1.25) * itemsize * n * columns + 16.0 * min(n, columns) ** 2
     elif how == "spectral":
-        start = 2300.0 * n
+        start = (2500.0 if itemsize == 8 else 1500.0) * n
     search, k = 0.0, objective.neighbors(n)
     if k is not None and not isinstance(data, Graph):
         search = search_memory(data, min(k, n - 1), settings.metric, n_jobs)
