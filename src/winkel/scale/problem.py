@@ -32,6 +32,12 @@ from .folder import Folder
 
 _GROUP = 8  # blocks whose rows are spread on one grid
 _MANY, _FEW_CHECKED = 1_000_000, 16  # rows from which on fewer sums are checked against the exact ones
+# The grid is made for this part of the tolerance, four fifths as far between nodes: a grid that is then not good enough has been made in
+# vain, and the tree that stands in for it does not go by shards.
+_FINER = 0.25
+_MOST_NODES = (
+    16  # for each row: beyond, the tree takes about as long, and the transforms more memory than all else
+)
 _KEPT = 1024  # shards whose files one process keeps open
 _MAPPED_ROWS = 4_000_000  # up to which pairs stay mapped: about 450 bytes a row
 
@@ -126,7 +132,7 @@ class ShardedProblem(Constrained):
         """Where the grid lies that all groups share; None where the sum is taken otherwise."""
         field = self._field
         grid = self._grid
-        if len(Y) <= field.exact_below or grid is None or not grid.beats_tree(Y):
+        if len(Y) <= field.exact_below or grid is None or grid.n_nodes(Y) > _MOST_NODES * len(Y):
             return None
         return grid.frame(Y)
 
@@ -156,14 +162,14 @@ class ShardedProblem(Constrained):
     @property
     def _field(self) -> Field:
         kernel = replace(self._kernel, weight=1.0)
-        return Field(kernel, self.n_components, tolerance=kernel.tolerance, n_jobs=self.n_threads)
+        return Field(kernel, self.n_components, tolerance=kernel.tolerance, n_jobs=self.n_threads, grid=False)
 
     @property
     def _grid(self) -> GridField | None:
         kernel = self._kernel
         if self.n_components != 2:
             return None
-        found = cauchy_grid(2, kernel.exponent, kernel.tolerance, self.n_threads)
+        found = cauchy_grid(2, kernel.exponent, kernel.tolerance * _FINER, self.n_threads)
         assert isinstance(found, GridField)
         return found
 

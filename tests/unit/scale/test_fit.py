@@ -13,6 +13,7 @@ from winkel import _core
 from winkel.errors import InvalidInputError, InvalidParameterError
 from winkel.methods.mde.plan import Settings, make_plan
 from winkel.methods.mde.plan import Source as Planned
+from winkel.problem.field import Field, Kernel
 from winkel.run import Run
 from winkel.scale import cells, edges, fitting, lists, problem
 from winkel.scale.engine import DaskEngine, LocalEngine
@@ -62,7 +63,7 @@ def test_value_and_gradient_are_those_of_the_problem_in_memory(tmp_path):
 
 def test_repulsion_on_one_grid_is_that_of_the_field(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
-    Y = (6 * rng.normal(size=(5000, 2))).astype(np.float32)
+    Y = (3 * rng.normal(size=(5000, 2))).astype(np.float32)
     layout = cells.Layout(len(Y), 300)
     folder = Folder.opened(tmp_path, {})
     for b in range(layout.n_blocks):
@@ -90,12 +91,24 @@ def test_repulsion_on_one_grid_is_that_of_the_field(tmp_path, monkeypatch):
     assert sharded._frame(Y) is not None
     value, gradient = whole.evaluate(Y)
     found, part = sharded.evaluate(Y)
-    assert found == pytest.approx(value, rel=1e-6)
-    np.testing.assert_allclose(part, gradient, atol=1e-5 * np.abs(gradient).max())
-    # Where a grid is not good enough, the sums are those of the field in memory.
+    # Both are within the tolerance of the exact sums.
+    assert found == pytest.approx(value, rel=1e-4)
+    assert np.linalg.norm(part - gradient) < 2e-3 * np.linalg.norm(gradient)
+    exact = Field(Kernel.of(background), 2, exact_below=len(Y)).evaluate(Y)
+    _, shares = sharded._repulsion(Y, Y, sharded._frame(Y), spread_of(sharded, Y), [(0, len(Y))])
+    assert np.linalg.norm(Kernel.of(background).weight * shares - exact.forces) < 1e-3 * np.linalg.norm(
+        exact.forces
+    )
+    # Where a grid is not good enough, or has too many nodes, the sums are those of the tree.
     monkeypatch.setattr(fitting.ShardedProblem, "_is_right", lambda *_: False)
     found, part = sharded.evaluate(Y)
-    np.testing.assert_allclose(part, gradient, atol=1e-5 * np.abs(gradient).max())
+    assert np.linalg.norm(part - gradient) < 2e-3 * np.linalg.norm(gradient)
+    assert sharded._frame(30 * Y) is None
+
+
+def spread_of(sharded, Y):
+    """The grid with all points on it."""
+    return sharded._frame(Y).spread(Y, None, 1)
 
 
 def test_the_map_is_that_of_the_rows_in_memory():
