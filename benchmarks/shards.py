@@ -119,9 +119,12 @@ def _mnist_map(n_landmarks: int | None, choice: str) -> dict[str, Any]:
 
 
 def landmarks(options: argparse.Namespace) -> dict[str, Any]:
-    """The full map of MNIST, and those by landmarks."""
-    found = {"full": _apart(_mnist_map, None, "")}
-    return found | {choice: _apart(_mnist_map, options.landmarks, choice) for choice in CHOICES}
+    """The full map of MNIST, and those by landmarks; each is told as soon as it is there."""
+    found: dict[str, Any] = {}
+    for choice in ("full", *options.choices):
+        found[choice] = _apart(_mnist_map, None if choice == "full" else options.landmarks, choice)
+        print(choice, found[choice], flush=True)
+    return found
 
 
 def _placed(rows: str, model: str, workers: int, answer: str) -> dict[str, Any]:
@@ -166,6 +169,7 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=50)
     parser.add_argument("--neighbors", type=int, default=15)
     parser.add_argument("--landmarks", type=int, default=10_000)
+    parser.add_argument("--choices", nargs="+", choices=CHOICES, default=CHOICES)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--folder", type=Path, help="where rows are kept for a further run")

@@ -27,8 +27,7 @@ from .source import Source
 METRICS = ("euclidean", "cosine", "correlation")
 CELL_ROWS = 512  # of a cell on average
 _SAMPLE, _ITERATIONS = 16, 4  # rows for each cell that k-means sees, and its iterations
-PROBES = 12  # nearest cells in which neighbours of a row are searched,
-_SHORT, _FEWER_PROBES = 20, 8  # and how many suffice for lists up to this length
+PROBES = 12  # nearest cells in which neighbours of a row are searched
 _PIECE = 8 * CELL_ROWS  # rows of a cell at most; larger ones are cut
 _BALANCE = 40  # rows from which on cells grow: those whose number is this often the square of CELL_ROWS
 _LARGEST = 1e15  # beyond, squares of differences would leave the range of single precision
@@ -51,20 +50,7 @@ class Layout:
         return number * self.block, min(self.n, (number + 1) * self.block)
 
 
-def probes_of(k: int) -> int:
-    """How many cells are searched for lists of length k; what they miss, neighbours' neighbours bring."""
-    return PROBES if k > _SHORT else min(PROBES, _FEWER_PROBES)
-
-
-def make_rows(
-    folder: Folder,
-    source: Source,
-    layout: Layout,
-    metric: str,
-    engine: Engine,
-    run: Run,
-    probes: int = PROBES,
-) -> None:
+def make_rows(folder: Folder, source: Source, layout: Layout, metric: str, engine: Engine, run: Run) -> None:
     """Write "rows" and "order", and what the search needs: their "norms", "cells" (first rows) and "probes" (cells to search)."""
     n, m = source.shape
     if folder.note("whole.json") is None:
@@ -74,7 +60,7 @@ def make_rows(
         raise folder.of_another_run("rows")
     if folder.note("rows.json") is None:
         folder.once("centres", lambda: _make_centres(folder, n, run))
-        folder.create("near", (n, min(probes, cell_count(n))), np.int32)
+        folder.create("near", (n, min(PROBES, cell_count(n))), np.int32)
         folder.stage("assigned", engine, _assign, layout.n_blocks, run, layout, engine.n_jobs)
         folder.once("ordered", lambda: _order(folder))
         folder.create("rows", (n, m), np.float32)

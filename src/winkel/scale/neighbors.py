@@ -26,7 +26,7 @@ from ..graph.origin import Origin, Recall
 from ..graph.search import check_neighbor_count
 from ..run import Run
 from ..typing import FloatArray, RandomState
-from .cells import METRICS, Layout, make_rows, probes_of
+from .cells import METRICS, Layout, make_rows
 from .engine import Engine, engine_of
 from .folder import Folder
 from .lists import exact_lists, find_lists
@@ -255,7 +255,7 @@ class _Asked:
         """Write the files; the recall where lists are not exact."""
         layout, found = self.layout, None
         folder = Folder.opened(target / _WORK, self.identity(self.source.names_identity, run))
-        make_rows(folder, self.source, layout, self.metric, engine, run, probes_of(self.k))
+        make_rows(folder, self.source, layout, self.metric, engine, run)
         if self.recall is None:
             exact_lists(folder, layout, self.k, engine, run)
         else:

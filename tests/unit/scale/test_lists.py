@@ -20,13 +20,7 @@ def made(tmp_path, X, block, monkeypatch=None, cell=None):
         monkeypatch.setattr(cells, "CELL_ROWS", cell)
     layout, folder = cells.Layout(len(X), block), Folder.opened(tmp_path / "work", {})
     cells.make_rows(
-        folder,
-        wk.scale.open_source(X, rows_per_shard=333),
-        layout,
-        "euclidean",
-        LocalEngine(2),
-        Run(),
-        cells.PROBES,
+        folder, wk.scale.open_source(X, rows_per_shard=333), layout, "euclidean", LocalEngine(2), Run()
     )
     return folder, layout, np.array(folder.map("order"))
 
