@@ -114,7 +114,13 @@ def _write(options: Namespace, maps: Mapping[str, Map], found: Any, table: Table
         from .pages import write_page
 
         write_page(
-            options.html, maps, table, metric=metric_of(options), n_jobs=options.n_jobs, scores=found.reports
+            options.html,
+            maps,
+            table,
+            metric=metric_of(options),
+            n_jobs=options.n_jobs,
+            scores=found.reports,
+            label=options.label,
         )
         files["page"] = options.html
     return files

@@ -175,7 +175,7 @@ def _write(options: Namespace, recipe: Recipe, fitted: Fitted, table: Table) -> 
         title = "standard input" if options.input == STANDARD else Path(options.input).stem
         write_page(
             options.html, {recipe.method.name: found}, table, metric=recipe.metric, n_jobs=options.n_jobs,
-            title=f"{title} · {recipe.method.name}", features=options.features,
+            title=f"{title} · {recipe.method.name}", features=options.features, label=options.label,
         )  # fmt: skip
         files["page"] = options.html
     return files

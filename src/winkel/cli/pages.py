@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..data import Table
 from ..maps import Map
@@ -16,6 +20,17 @@ _FEWEST_ROWS = 8  # of fewer there is nothing to say
 _MOST_ROWS = 10_000  # beyond, the page is left to judge by a sample, in less time than the map took
 
 
+@dataclass(frozen=True)
+class _Column:
+    """Values with the name of their column, as a data frame would hand them over."""
+
+    name: str
+    values: NDArray[Any]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.values, dtype)
+
+
 def write_page(
     path: str,
     maps: Mapping[str, Map],
@@ -26,11 +41,12 @@ def write_page(
     scores: Mapping[str, Any] | None = None,
     title: str | None = None,
     features: bool = False,
+    label: str | None = None,
 ) -> None:
     """Write the page with maps of the same rows and what is known of the rows.
 
     With `table`, the data of the maps, it also shows how far each place can be trusted, scores unless there are any, and names of
-    regions; with `features` it holds the columns as well.
+    regions; with `features` it holds the columns as well. `label` is the name of the labels' column.
     """
     first = next(iter(maps.values()))
     values = {
@@ -57,7 +73,7 @@ def write_page(
     write_html(
         path,
         maps,
-        labels=first.labels,
+        labels=first.labels if first.labels is None or label is None else _Column(label, first.labels),
         ids=first.ids,
         values=values or None,
         fields=dict(first.kept) or None,

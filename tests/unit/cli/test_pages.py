@@ -41,7 +41,8 @@ def test_a_page_knows_rows_neighbours_and_further_columns(tmp_path, capsys, writ
     assert list(given["maps"]) == ["mde"]
     assert given["maps"]["mde"].embedding.graph.n == 60
     assert given["ids"].tolist()[:1] == ["row 0"]
-    assert set(given["labels"]) == set(CLASSES)
+    assert set(np.asarray(given["labels"])) == set(CLASSES)
+    assert given["labels"].name == "kind", "the colour menu names the column"
     assert len(given["indicatrix"]["mde"].reliability) == 60
     assert 0 < given["scores"]["mde"]["trustworthiness"].value <= 1
     text = page.read_text()
