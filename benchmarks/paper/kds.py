@@ -232,7 +232,9 @@ def figure_8(out: Path, n_seeds: int) -> None:
         labels[name] = found[0]
     raw = np.asarray(wk.datasets.load_salinas_a().X, dtype=float).mean(axis=1)
     figure, axes = plt.subplots(1, 4, figsize=(10, 2.8), layout="constrained")
-    for ax, (name, values) in zip(axes, {"mean of bands": raw, "crops": y, **labels}.items()):
+    for ax, (name, values) in zip(
+        axes, {"mean of bands": raw, "crops": np.unique(y, return_inverse=True)[1], **labels}.items()
+    ):
         ax.imshow(
             np.asarray(values).reshape(shape),
             cmap="viridis" if name == "mean of bands" else "tab10",
