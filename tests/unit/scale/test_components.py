@@ -39,7 +39,8 @@ def way(request, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
-def test_components_are_those_of_all_rows_in_memory(way, kind):
+@pytest.mark.usefixtures("way")
+def test_components_are_those_of_all_rows_in_memory(kind):
     X = rows()
     source = wk.scale.pca(wk.scale.open_source(kind(X), rows_per_shard=130), 6)
     mean, axes, variance = exact(X, 6)
@@ -65,19 +66,13 @@ def test_few_passes_hold_nearly_all_variance():
     assert (found.variance <= best * (1 + 1e-6)).all()
 
 
-def test_any_number_of_threads_and_workers_gives_the_same_bytes(way, tmp_path):
-    distributed = pytest.importorskip("distributed")
+@pytest.mark.usefixtures("way")
+def test_any_number_of_threads_and_workers_gives_the_same_bytes(tmp_path, cluster):
     np.save(tmp_path / "rows.npy", rows())
     source = wk.scale.open_source(tmp_path / "rows.npy", rows_per_shard=100)
     expected = wk.scale.pca(source, 5, n_jobs=1).components.axes
     np.testing.assert_array_equal(wk.scale.pca(source, 5, n_jobs=2).components.axes, expected)
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        np.testing.assert_array_equal(wk.scale.pca(source, 5, client=client).components.axes, expected)
+    np.testing.assert_array_equal(wk.scale.pca(source, 5, client=cluster(2)).components.axes, expected)
 
 
 def test_a_fit_reduces_rows_first_when_it_is_asked_to(tmp_path, monkeypatch):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -151,23 +148,12 @@ def test_parquet_files_in_give_parquet_files_out(tmp_path, mde, expected):
         wk.scale.transform(mde, tmp_path / "more-*" / "part0.parquet", tmp_path / "third")
 
 
-def test_workers_place_rows_to_the_same_bytes(tmp_path, mde, expected):
-    distributed = pytest.importorskip("distributed")
+def test_workers_place_rows_to_the_same_bytes(tmp_path, mde, expected, cluster):
     np.save(tmp_path / "rows.npy", X)
     source = wk.scale.open_source(tmp_path / "rows.npy", rows_per_shard=60)
-    environment = dict(os.environ)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with (
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            placed = wk.scale.transform(mde, source, client=client)
-    os.environ.clear()
-    os.environ.update(environment)
-    np.testing.assert_array_equal(placed, expected)
+    np.testing.assert_array_equal(
+        wk.scale.transform(mde, source, client=cluster(2, processes=True)), expected
+    )
     assert mde.n_jobs is None
 
 

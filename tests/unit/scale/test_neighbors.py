@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -67,8 +64,7 @@ def test_approximate_lists_tell_their_recall(tmp_path, monkeypatch):
     assert not folder.exists()
 
 
-def test_files_have_the_same_bytes_whoever_works(tmp_path, monkeypatch):
-    distributed = pytest.importorskip("distributed")
+def test_files_have_the_same_bytes_whoever_works(tmp_path, monkeypatch, cluster):
     monkeypatch.setattr(cells, "CELL_ROWS", 64)
     np.save(tmp_path / "rows.npy", X)
     asked = {"method": "approximate", "rows_per_block": 128}
@@ -77,18 +73,7 @@ def test_files_have_the_same_bytes_whoever_works(tmp_path, monkeypatch):
     assert len(expected) == 8
     wk.scale.knn(tmp_path / "rows.npy", 8, tmp_path / "threads", n_jobs=2, **asked)
     assert content(tmp_path / "threads") == expected
-    environment = dict(os.environ)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with (
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=None
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            wk.scale.knn(tmp_path / "rows.npy", 8, tmp_path / "two", client=client, **asked)
-    os.environ.clear()
-    os.environ.update(environment)
+    wk.scale.knn(tmp_path / "rows.npy", 8, tmp_path / "two", client=cluster(2), **asked)
     assert content(tmp_path / "two") == expected
 
 

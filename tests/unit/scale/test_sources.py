@@ -169,16 +169,9 @@ def test_odd_dask_data_is_refused():
     )  # an empty partition is no shard
 
 
-def test_data_that_workers_hold_is_read_from_them():
-    distributed, da = pytest.importorskip("distributed"), pytest.importorskip("dask.array")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        held = da.from_array(X, chunks=(120, 64)).persist()
-        source = wk.scale.open_source(held)
-        np.testing.assert_array_equal(source.shard(1).values, X[120:240])
-        far = client.submit(lambda source: source.shard(1).values, source, pure=False).result(timeout=60)
-        np.testing.assert_array_equal(far, X[120:240])
+def test_data_that_workers_hold_is_read_from_them(cluster):
+    da, client = pytest.importorskip("dask.array"), cluster(2)
+    source = wk.scale.open_source(da.from_array(X, chunks=(120, 64)).persist())
+    np.testing.assert_array_equal(source.shard(1).values, X[120:240])
+    far = client.submit(lambda source: source.shard(1).values, source, pure=False).result(timeout=60)
+    np.testing.assert_array_equal(far, X[120:240])
