@@ -24,6 +24,17 @@ from ..typing import FloatArray
 from .engine import Engine, explained
 
 _IDENTITY = "run.json"
+# What a person is told of the stages.
+_WORDS = {
+    "copied": "shards read",
+    "assigned": "cells of rows",
+    "sorted": "rows in the order of cells",
+    "searched": "neighbours searched",
+    **{f"joined-{r}": f"neighbours' neighbours, round {r + 1}" for r in range(4)},
+    "compared": "neighbours compared",
+    "given": "weights",
+    "paired": "pairs",
+}
 _MOST_REFUSED = 8  # results of a stage that are not accepted, after which it ends
 
 
@@ -175,7 +186,7 @@ class Folder:
         done = {k: result for k, result in _recorded(record).items() if accept(k, result)}
         missing = [k for k in range(count) if k not in done]
         results, refused = engine.map(function, missing, self, *shared), 0
-        for k in run.progress(missing, stage, len(missing)):
+        for k in run.progress(missing, _WORDS.get(stage, stage), len(missing)):
             done[k] = next(results)
             with explained(record), record.open("a") as file:
                 file.write(json.dumps({"item": k, "result": done[k]}) + "\n")
