@@ -38,7 +38,15 @@ MARGIN = 0.6  # of the tolerance, for an error measured at few points
 
 # Nodes a side and separation of the boxes, coarse to fine, and the largest tolerance a rung is the first choice for.
 _RUNGS = {
-    2: ((4, 1.1, 1.0), (4, 1.65, 1.5e-3), (4, 2.3, 4e-4), (6, 1.9, 2e-4), (8, 1.9, 5e-5), (8, 2.5, 2e-5)),
+    2: (
+        (4, 0.8, 1.0),
+        (4, 1.1, 4e-3),
+        (4, 1.65, 1.5e-3),
+        (4, 2.3, 4e-4),
+        (6, 1.9, 2e-4),
+        (8, 1.9, 5e-5),
+        (8, 2.5, 2e-5),
+    ),
     3: ((3, 0.8, 1.0), (3, 1.1, 5e-3), (4, 1.5, 4e-3), (4, 2.3, 4e-4), (6, 1.9, 2e-4), (8, 2.2, 2e-5)),
 }
 
@@ -187,16 +195,24 @@ class Field:
     def _finer_and_finer(self, points: FloatArray, q: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Potentials and forces: on a grid where that is fast, then by the tree with smaller and smaller boxes."""
         k = self.kernel
-        grid = None
-        if self._may_use_grid and k.name == "cauchy" and self.n_components in _GRID_ERROR:
-            grid = cauchy_grid(self.n_components, k.exponent, self.tolerance, self._threads)
-        if grid is not None and grid.beats_tree(points):
+        grid = self.suitable_grid(points) if self._may_use_grid else None
+        if grid is not None:
             sums = grid.evaluate(points, q)
             yield sums.potentials, sums.gradients
         for rules in self._ladder:
             yield k.tree_sums(points, q, rules, self._threads)
         if k.source is not None:
             yield k.exact_sums(points, q, None, self._threads)
+
+    def suitable_grid(self, points: FloatArray) -> GridField | VolumeField | None:
+        """The grid that suits the points; None where the tree of boxes is faster, or knows the kernel alone."""
+        k = self.kernel
+        if k.name != "cauchy" or self.n_components not in _GRID_ERROR:
+            return None
+        found = cauchy_grid(self.n_components, k.exponent, self.tolerance, self._threads)
+        if found.n_nodes(points) > _SPARSE * len(points):
+            found = cauchy_grid(self.n_components, k.exponent, _SPARSE_SHARE * self.tolerance, self._threads)
+        return found if found.beats_tree(points) else None
 
     def exact(
         self, Y: FloatArray, charges: ArrayLike | None = None, rows: IntArray | None = None
@@ -262,6 +278,9 @@ class Field:
 
 # By dimension: A and c of the error A exp(-c / spacing) that forces on a grid have at most, as measured on maps of 70 000 images.
 _GRID_ERROR = {2: (0.67, 2.1), 3: (0.45, 2.28)}
+# Where there are so many nodes for each point, forces are sums of few pairs, and a grid that serves dense maps may fail the check: there
+# the grid is made for this share of the tolerance.
+_SPARSE, _SPARSE_SHARE = 4.0, 0.4
 
 
 @lru_cache(maxsize=8)  # which keeps the transforms of the kernel from iteration to iteration

@@ -21,7 +21,7 @@ from .. import _core
 from ..problem import Constraint
 from ..problem.constraints import Constrained
 from ..problem.distortions import Distortion
-from ..problem.field import CHECKED_POINTS, MARGIN, Field, Kernel, cauchy_grid, check_rows, relative_error
+from ..problem.field import CHECKED_POINTS, MARGIN, Field, Kernel, check_rows, relative_error
 from ..problem.grid import Frame, GridField
 from ..run import resolve_n_jobs
 from ..typing import FloatArray, IntArray
@@ -32,12 +32,6 @@ from .folder import Folder
 
 _GROUP = 8  # blocks whose rows are spread on one grid
 _MANY, _FEW_CHECKED = 1_000_000, 16  # rows from which on fewer sums are checked against the exact ones
-# The grid is made for this part of the tolerance, four fifths as far between nodes: a grid that is then not good enough has been made in
-# vain, and the tree that stands in for it does not go by shards.
-_FINER = 0.25
-_MOST_NODES = (
-    16  # for each row: beyond, the tree takes about as long, and the transforms more memory than all else
-)
 _KEPT = 1024  # shards whose files one process keeps open
 _MAPPED_ROWS = 4_000_000  # up to which pairs stay mapped: about 450 bytes a row
 
@@ -130,17 +124,14 @@ class ShardedProblem(Constrained):
 
     def _frame(self, Y: FloatArray) -> Frame | None:
         """Where the grid lies that all groups share; None where the sum is taken otherwise."""
-        field = self._field
-        grid = self._grid
-        if len(Y) <= field.exact_below or grid is None or grid.n_nodes(Y) > _MOST_NODES * len(Y):
-            return None
-        return grid.frame(Y)
+        grid = self._grid(Y)
+        return None if grid is None else grid.frame(Y)
 
     def _repulsion(
         self, Y: FloatArray, shared: Any, frame: Frame | None, held: Any, groups: list[tuple[int, int]]
     ) -> tuple[float, FloatArray]:
         """The sum of the kernel over all pairs of rows, and its gradient."""
-        grid = self._grid
+        grid = self._grid(Y)
         if frame is not None and grid is not None:
             potential = self.engine.share(grid.convolved(held, frame.spacing))
             forces, total = np.empty_like(Y), 0.0
@@ -164,14 +155,11 @@ class ShardedProblem(Constrained):
         kernel = replace(self._kernel, weight=1.0)
         return Field(kernel, self.n_components, tolerance=kernel.tolerance, n_jobs=self.n_threads, grid=False)
 
-    @property
-    def _grid(self) -> GridField | None:
-        kernel = self._kernel
-        if self.n_components != 2:
-            return None
-        found = cauchy_grid(2, kernel.exponent, kernel.tolerance * _FINER, self.n_threads)
-        assert isinstance(found, GridField)
-        return found
+    def _grid(self, Y: FloatArray) -> GridField | None:
+        """The grid that `Field` would take, in the plane."""
+        field = self._field
+        found = None if len(Y) <= field.exact_below else field.suitable_grid(Y)
+        return found if isinstance(found, GridField) else None
 
 
 def _groups(layout: Layout) -> Iterator[tuple[int, int]]:

@@ -11,6 +11,7 @@ import pytest
 
 import winkel as wk
 from winkel.errors import UnwritableFileError, WorkerError
+from winkel.problem.field import CAUCHY_TOLERANCE, cauchy_grid
 from winkel.scale import cells, edges, fitting, lists, problem
 from winkel.scale.engine import DaskEngine
 
@@ -77,7 +78,8 @@ def deadly(task, mark):
 def test_a_worker_killed_in_every_stage_changes_no_byte(client, rows, tmp_path, monkeypatch, exact):
     monkeypatch.setattr(cells, "CELL_ROWS", 64)
     # The grid, which so few rows would not take.
-    monkeypatch.setattr(problem.ShardedProblem, "_frame", lambda self, Y: self._grid.frame(Y))
+    grid = cauchy_grid(2, 1.0, CAUCHY_TOLERANCE, 1)
+    monkeypatch.setattr(problem.ShardedProblem, "_grid", lambda *_: grid)
     monkeypatch.setattr(problem, "_GROUP", 2)
     monkeypatch.setattr(fitting, "EXACT_ROWS", 10**6 if exact else 0)
     expected = fit(rows, tmp_path / "here")
