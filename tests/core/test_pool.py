@@ -11,12 +11,26 @@ HERE = Path(__file__).parent
 COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
 
 
+def gcc_before(version: int) -> bool:
+    """Whether the compiler is an older GCC."""
+    asked = [str(COMPILER), "-dM", "-E", "-x", "c++", os.devnull]
+    macros = dict(
+        line.split(" ", 2)[1:]
+        for line in subprocess.run(asked, capture_output=True, text=True).stdout.splitlines()
+    )
+    return "__clang__" not in macros and int(macros.get("__GNUC__", version)) < version
+
+
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler on the path")
 @pytest.mark.parametrize(
     ("name", "sanitizer"),
     [("pool", None), ("pool", "thread"), ("pool", "address,undefined"), ("races", "thread")],
 )
 def test_program(name, sanitizer, tmp_path):
+    if sanitizer == "thread" and gcc_before(12):
+        pytest.skip(
+            "before GCC 12 that sanitizer sees no wait by the steady clock, and takes its mutex for held"
+        )
     program = tmp_path / name
     flags = [
         "-std=c++17",
