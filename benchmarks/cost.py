@@ -224,6 +224,11 @@ def _checked(runs: Sequence[dict[str, Any]], rate: dict[str, float]) -> list[str
         "## Beside runs",
         "",
         "Processor seconds, measured / predicted, without workers; copying includes the start of the program. Two cores of a shared machine.",
+        *(
+            ["Only one size was run: its rates are its own, so that this is no check yet."]
+            if len(_sizes(runs)) < 2
+            else []
+        ),
         "",
     ]
     alone = sorted((run for run in runs if not run["workers"]), key=lambda run: run["rows"])
@@ -246,6 +251,10 @@ def _checked(runs: Sequence[dict[str, Any]], rate: dict[str, float]) -> list[str
     lines.append("| sum | " + " | ".join(totals) + " |")
     peaks = (f"{run['peak_gb']:.2f}" if "peak_gb" in run else "–" for run in alone)
     return [*lines, "| peak, GB | " + " | ".join(peaks) + " |", ""]
+
+
+def _sizes(runs: Sequence[dict[str, Any]]) -> set[int]:
+    return {run["rows"] for run in runs if not run["workers"]}
 
 
 def _workers(runs: Sequence[dict[str, Any]]) -> list[str]:
