@@ -223,7 +223,7 @@ def _checked(runs: Sequence[dict[str, Any]], rate: dict[str, float]) -> list[str
     lines = [
         "## Beside runs",
         "",
-        "Processor seconds, measured / predicted, without workers; copying includes the start of the program. Two cores of a shared machine.",
+        "Processor seconds, measured / predicted, without workers; copying includes the start of the program. Rates are medians over these same runs. Two cores of a shared machine.",
         *(
             ["Only one size was run: its rates are its own, so that this is no check yet."]
             if len(_sizes(runs)) < 2
@@ -261,7 +261,7 @@ def _workers(runs: Sequence[dict[str, Any]]) -> list[str]:
     lines = [
         "## With workers",
         "",
-        "Processor seconds of all processes, and what the model says must go through the shared disk. The map has the same bytes in every row.",
+        "Processor seconds of all processes, and what the model says must go through the shared disk. Equal digests are maps of the same bytes.",
         "",
         "| rows | workers | processor seconds | bytes of the optimisation | peak, GB | digest |",
         "|---|---|---|---|---|---|",
