@@ -105,7 +105,6 @@ def solved(problem: wk.Problem, seed: int, **how: Any) -> Any:
 
 
 NETWORKS = ("GrQc", "HepTh", "HepPh", "AstroPh", "CondMat")
-MOST_LENGTHS = 5_000_000
 
 
 def networks(options: argparse.Namespace) -> None:
@@ -115,7 +114,7 @@ def networks(options: argparse.Namespace) -> None:
         network = network.subgraph(network.components()[1] == 0)
         n = network.n
         every = n * (n - 1) // 2
-        kept = min(every // 10, MOST_LENGTHS)
+        kept = min(every // 10, options.most)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             mde = wk.MDE(
@@ -435,6 +434,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("task", choices=TASKS)
+    parser.add_argument("--most", type=int, default=5_000_000, help="path lengths of a network of chapter 9")
     parser.add_argument("--quick", action="store_true", help="one corruption of chapter 11")
     parser.add_argument(
         "--names", nargs="+", choices=NETWORKS, default=NETWORKS, help="networks of chapter 9"
