@@ -162,4 +162,16 @@ CASES: dict[str, Callable[[], Any]] = {
     **BROKEN,
     **KINDS,
 }
+
+
+def jobs() -> list[tuple[str, str, str]]:
+    """Every estimator × every case × every metric that it takes, "euclidean" first; by the names of all three."""
+    from ..estimators import instances, make
+
+    takes = [i for i, (name, own) in instances().items() if "metric" in make(name, **own).get_params()]
+    return [(instance, case, METRICS[0]) for instance in instances() for case in CASES] + [
+        (instance, case, metric) for instance in takes for case in CASES for metric in METRICS[1:]
+    ]
+
+
 METRICS = ("euclidean", "cosine", "correlation", "manhattan", "chebyshev", "hamming", "jaccard")

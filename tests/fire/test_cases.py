@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..estimators import instances
-from .cases import CASES, METRICS
+from .cases import CASES, METRICS, jobs
 from .child import Box
 
 GOOD = ("map", "refused")
@@ -12,6 +12,18 @@ GOOD = ("map", "refused")
 def test_the_list_is_long_enough():
     assert len(CASES) >= 150
     assert len(set(METRICS)) >= 7
+    every = jobs()
+    assert len({*every}) == len(every)
+    for instance in instances():
+        assert sum(name == instance and metric == "euclidean" for name, _, metric in every) >= 150
+    assert {name for name, _, metric in every if metric == "cosine"} >= {
+        "MDE",
+        "MDE-distances",
+        "LVM",
+        "UMAP",
+        "TSNE",
+        "AttractRepel-lle",
+    }
 
 
 def test_every_case_gives_a_map_or_an_error_of_our_own():
