@@ -10,12 +10,14 @@ import os
 import select
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+_WALL = 10  # times as long by the clock as a case may take of the processor
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {
     **os.environ,
@@ -67,10 +69,9 @@ class Box:
         assert child.stdout is not None
         child.stdin.write(json.dumps(job) + "\n")
         child.stdin.flush()
-        ready, _, _ = select.select([child.stdout], [], [], self._seconds)
-        if not ready:
+        if not self._answers(child, self._seconds):
             self.close()
-            return f"still running after {self._seconds:g} s"
+            return f"still running after {self._seconds:g} s of its own, or {_WALL} times as long"
         line = child.stdout.readline()
         if not line:
             code = child.wait()
@@ -78,12 +79,24 @@ class Box:
             return f"the process died ({code})"
         return str(json.loads(line))
 
+    def _answers(self, child: subprocess.Popen[str], seconds: float) -> bool:
+        """Whether the child says something within these seconds of processor time: others may have the processor meanwhile."""
+        assert child.stdout is not None
+        begin, spent = time.monotonic(), cpu_seconds(child.pid)
+        while not select.select([child.stdout], [], [], 1.0)[0]:
+            if cpu_seconds(child.pid) - spent > seconds or time.monotonic() - begin > _WALL * seconds:
+                return False
+        return True
+
     def _running(self) -> subprocess.Popen[str]:
         if self._child is None:
             self._child = subprocess.Popen(
                 [sys.executable, "-m", "tests.fire.child"], cwd=ROOT, env=ENVIRONMENT, text=True, bufsize=1,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             )  # fmt: skip
+            if self._answers(self._child, 60.0):
+                assert self._child.stdout is not None
+                self._child.stdout.readline()  # it has begun
         return self._child
 
     def close(self) -> None:
@@ -100,11 +113,27 @@ class Box:
         self.close()
 
 
+def cpu_seconds(process: int) -> float:
+    """Seconds of processor time of a child, as far as the system tells them."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def import_all() -> None:
+    """What every case needs, so that its time is its own."""
+    verdict("MDE", "normal, double", "euclidean")
+
+
 def serve() -> None:
     """Answer jobs until there are no more."""
     warnings.simplefilter("ignore")
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     sys.stdout = sys.stderr
+    import_all()
+    answers.write("ready\n")
     for line in sys.stdin:
         try:
             answer = verdict(*json.loads(line))

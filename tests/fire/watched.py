@@ -19,6 +19,8 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from .child import cpu_seconds
+
 PATIENCE = 2.0  # seconds of processor time for one input; a usual one takes a thousandth
 _COUNT = struct.Struct("<q")
 
@@ -71,7 +73,7 @@ class Watch:
 
     def _attend(self, child: int, end: float) -> None:
         """Wait for a child to end, to stand still, or for the end of time."""
-        seen, since = self.count, _cpu(child)
+        seen, since = self.count, cpu_seconds(child)
         while True:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
@@ -80,8 +82,8 @@ class Watch:
                 return
             time.sleep(0.2)
             if self.count != seen:
-                seen, since = self.count, _cpu(child)
-            stuck = _cpu(child) - since > PATIENCE
+                seen, since = self.count, cpu_seconds(child)
+            stuck = cpu_seconds(child) - since > PATIENCE
             if stuck:
                 os.kill(child, signal.SIGUSR1)
                 time.sleep(1.0)
@@ -100,12 +102,3 @@ class Watch:
             return
         self.failures.append(f"{what} at {frames[:1]}: {json.dumps(where[:200])}")
         shutil.copy(self._newest, self._folder / f"failure-watched-{len(self.failures)}")
-
-
-def _cpu(process: int) -> float:
-    """Seconds of processor time of a child."""
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except FileNotFoundError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -29,7 +29,7 @@ from .dictionary import suggested_atoms
 from .training import BatchSource, StreamBatches, Trained, Training, encode_batches, first_rows, train
 
 CONSTRAINTS = ("edges", "identity")
-_SAMPLE = 2000  # rows by which the forecast of memory estimates how many atoms a row uses
+_SAMPLE = 600  # rows by which the forecast of memory estimates how many atoms a row uses
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def forecast(table: Table, settings: Settings) -> float:
     row = 50.0 + 22.0 * codes if small else 100.0 + 54.0 * codes
     if isinstance(settings.goal, Clustering):
         row += 40.0 * (settings.goal.n_vectors or settings.goal.n_clusters)
-    entries = 40.0 * table.values.nnz if sp.issparse(table.values) else 16e3 * d
+    entries = 40.0 * table.values.nnz if sp.issparse(table.values) else 30e3 * d
     return 6e6 + n * row + entries + 8.0 * (4 * m * m + 5 * m * d)
 
 
