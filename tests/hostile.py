@@ -107,7 +107,7 @@ def anchors() -> Any:
 
 
 def potential() -> Any:
-    return _core.HeldPotential(floats(16, 16), -4.0, -4.0, 0.5, 1.0)
+    return _core.HeldPotential(floats(16, 16), [-4.0, -4.0], 0.5, np.ones(1))
 
 
 def codes() -> tuple[Any, ...]:
@@ -254,7 +254,7 @@ CALLS: dict[str, Call] = {
     "philox4x32": call(C.philox4x32, (0, 1, 2, 3), (4, 5)),
     "sample_pairs": call(C.sample_pairs, N, 10, 0, lambda: np.array([1, 2]), 1),
     "place_rows": call(C.place_rows, array(N, 2), array(2, 2), lambda: [anchors()], 20, 1e-6, 1, 1, potential),
-    "HeldPotential": call(C.HeldPotential, array(16, 16), -4.0, -4.0, 0.5, 1.0),
+    "HeldPotential": call(C.HeldPotential, array(16, 16), [-4.0, -4.0], 0.5, array(1)),
     "symmetric_eigen": call(C.symmetric_eigen, array(4, 4)),
     "orthonormal_columns": call(C.orthonormal_columns, array(3, N)),
     "orthogonal_rows": call(C.orthogonal_rows, array(3, N)),

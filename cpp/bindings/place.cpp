@@ -55,19 +55,43 @@ struct Group {
   DistortionLoop<double> loop = nullptr;
 };
 
-// A potential on a grid as Python gives it; the array is kept alive as long as this.
+// A potential on a grid as Python gives it; the arrays are kept alive as long as this.
 struct Potential {
-  Potential(Mat<const double> values, double x, double y, double spacing, double weight)
-      : array(values), held(grid_of(values, x, y, spacing), values.data(), weight) {}
+  using Grid = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
-  static SplineGrid grid_of(const Mat<const double>& values, double x, double y, double spacing) {
-    if (values.shape(0) < 16 || values.shape(1) < 16 || !(spacing > 0.0))
-      throw std::invalid_argument("a grid needs a positive spacing and at least 16 nodes a side");
-    return {
-        {x, y}, 1.0 / spacing, static_cast<int64_t>(values.shape(0)), static_cast<int64_t>(values.shape(1))};
+  Potential(Grid values, std::vector<double> origin, double spacing, Vec<const double> row_weights)
+      : array(values),
+        weights(row_weights),
+        held(grid_of(values, origin, spacing), static_cast<int>(values.ndim()), values.data(), weights.data(),
+             weights.shape(0) == 1) {
+    if (weights.shape(0) == 0) throw std::invalid_argument("weights must be one for all rows, or one a row");
   }
 
-  Mat<const double> array;
+  static VolumeGrid grid_of(const Grid& values, const std::vector<double>& origin, double spacing) {
+    const size_t sides = values.ndim();
+    if ((sides != 2 && sides != 3) || origin.size() != sides)
+      throw std::invalid_argument("a grid has two or three sides, and an origin with as many coordinates");
+    if (!(spacing > 0.0)) throw std::invalid_argument("a grid needs a positive spacing");
+    VolumeGrid grid{{0.0, 0.0, 0.0}, 1.0 / spacing, {1, 1, 1}};
+    for (size_t side = 0; side < sides; ++side) {
+      if (values.shape(side) < 16) throw std::invalid_argument("a grid needs at least 16 nodes a side");
+      grid.nodes[side + 3 - sides] = static_cast<int64_t>(values.shape(side));
+      grid.origin[side + 3 - sides] = origin[side];
+    }
+    return grid;
+  }
+
+  // For so many rows in so many dimensions.
+  const HeldPotential* over(size_t n_rows, size_t dimension) const {
+    if (dimension != static_cast<size_t>(held.dimension()))
+      throw std::invalid_argument("the potential has as many sides as points have coordinates");
+    if (weights.shape(0) != 1 && weights.shape(0) != n_rows)
+      throw std::invalid_argument("weights of a potential must be one for all rows, or one a row");
+    return &held;
+  }
+
+  Grid array;
+  Vec<const double> weights;
   HeldPotential held;
 };
 
@@ -81,9 +105,11 @@ void bind_place(nb::module_& m) {
            nb::arg("kernel"), nb::arg("first"), nb::arg("second"), nb::arg("floor"), nb::arg("anchors"),
            nb::arg("weights"), nb::arg("deviations").none(), nb::arg("table").none() = nb::none(),
            nb::keep_alive<1, 9>());
-  nb::class_<Potential>(m, "HeldPotential", "A potential in the plane, by the coefficients of its splines.")
-      .def(nb::init<Mat<const double>, double, double, double, double>(), nb::arg("held"), nb::arg("x"),
-           nb::arg("y"), nb::arg("spacing"), nb::arg("weight"));
+  nb::class_<Potential>(m, "HeldPotential",
+                        "A potential in the plane or in space, by the coefficients of its splines; its "
+                        "weight for all rows or for each.")
+      .def(nb::init<Potential::Grid, std::vector<double>, double, Vec<const double>>(), nb::arg("held"),
+           nb::arg("origin"), nb::arg("spacing"), nb::arg("weights"));
   m.def(
       "place_rows",
       [](Mat<const double> Y, Mat<const double> starts, std::vector<const Group*> groups, int max_iter,
@@ -92,8 +118,6 @@ void bind_place(nb::module_& m) {
         if (max_iter < 0) throw std::invalid_argument("max_iter must not be negative");
         if (n_starts < 1 || starts.shape(0) % static_cast<size_t>(n_starts) != 0)
           throw std::invalid_argument("every row needs as many starts");
-        if (potential != nullptr && Y.shape(1) != 2)
-          throw std::invalid_argument("a potential on a grid is for the plane");
         const size_t n_rows = starts.shape(0) / static_cast<size_t>(n_starts);
         std::vector<AnchorGroup> parts;
         for (const Group* g : groups) {
@@ -109,7 +133,7 @@ void bind_place(nb::module_& m) {
                                   static_cast<int>(parts.size()),
                                   max_iter,
                                   tol,
-                                  potential == nullptr ? nullptr : &potential->held};
+                                  potential == nullptr ? nullptr : potential->over(n_rows, Y.shape(1))};
         const Unlocked unlocked;
         place_rows(placement, static_cast<int64_t>(n_rows), starts.data(), n_starts, out, threads);
         return array;

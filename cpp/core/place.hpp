@@ -10,7 +10,7 @@
 #include "distortion.hpp"
 #include "parallel.hpp"
 #include "simd.hpp"
-#include "spline_grid.hpp"
+#include "volume_grid.hpp"
 
 namespace winkel {
 
@@ -25,42 +25,77 @@ struct AnchorGroup {
   bool common;
 };
 
-// A potential in the plane that is held on a grid, and read off by splines. Beyond the grid it is what it is
-// at the nearest place on it.
+// A potential in the plane or in space that is held on a grid, and read off by splines; each row feels it by
+// its own weight, or all by one. Beyond the grid it is what it is at the nearest place on it.
 class HeldPotential {
  public:
-  HeldPotential(const SplineGrid& grid, const double* held, double weight)
-      : grid_(grid), held_(held), weight_(weight) {}
+  // `grid.nodes[0]` is 1 in the plane, whose sides are the last two.
+  HeldPotential(const VolumeGrid& grid, int dimension, const double* held, const double* weights, bool common)
+      : grid_(grid), dimension_(dimension), held_(held), weights_(weights), common_(common) {}
 
-  // The value at y; adds its gradient.
-  double add(const double* y, double* gradient) const {
-    double place[2];
-    bool inside[2];
-    for (int side = 0; side < 2; ++side) {
-      const double last = static_cast<double>(side == 0 ? grid_.rows - kSupport : grid_.cols - kPadded);
-      const double at = (y[side] - grid_.origin[side]) * grid_.per_length;
-      inside[side] = at >= 2.0 && at <= last;
-      place[side] = std::min(std::max(2.0, at), last);  // 2 for what is not a number
+  // The value at y for a row; adds its gradient.
+  double add(int64_t row, const double* y, double* gradient) const {
+    Splines<double> at[3];
+    bool inside[3];
+    for (int side = 0; side < dimension_; ++side) {
+      const int of = side + 3 - dimension_;  // the side of the grid
+      const double last = static_cast<double>(grid_.nodes[of] - (of == 2 ? kPadded : kSupport));
+      const double place = (y[side] - grid_.origin[of]) * grid_.per_length;
+      inside[side] = place >= 2.0 && place <= last;
+      // 2 for what is not a number
+      at[side] = splines_at<true>(quintic_, std::min(std::max(2.0, place), last));
     }
-    const Splines<double> row = splines_at<true>(quintic_, place[0]),
-                          col = splines_at<true>(quintic_, place[1]);
-    V8<double> flat = {}, steep = {};
-    for (int64_t a = 0; a < kSupport; ++a) {
-      const V8<double> from =
-          *reinterpret_cast<const Memory8<double>*>(held_ + (row.first + a) * grid_.cols + col.first);
-      flat += row.weight[a] * from;
-      steep += row.slope[a] * from;
-    }
-    const double unit = weight_ * grid_.per_length;
-    if (inside[0]) gradient[0] += unit * total<double>(steep * col.weight);
-    if (inside[1]) gradient[1] += unit * total<double>(flat * col.slope);
-    return weight_ * total<double>(flat * col.weight);
+    double slopes[3];
+    const double weight = weights_[common_ ? 0 : row];
+    const double value = dimension_ == 2 ? in_plane(at, slopes) : in_space(at, slopes);
+    for (int side = 0; side < dimension_; ++side)
+      if (inside[side]) gradient[side] += weight * grid_.per_length * slopes[side];
+    return weight * value;
   }
 
+  int dimension() const { return dimension_; }
+
  private:
-  SplineGrid grid_;
+  V8<double> line(int64_t a, int64_t b, int64_t c) const {
+    return *reinterpret_cast<const Memory8<double>*>(held_ + grid_.line(a, b) + c);
+  }
+
+  double in_plane(const Splines<double>* at, double* slopes) const {
+    V8<double> flat = {}, steep = {};
+    for (int64_t a = 0; a < kSupport; ++a) {
+      const V8<double> from = line(0, at[0].first + a, at[1].first);
+      flat += at[0].weight[a] * from;
+      steep += at[0].slope[a] * from;
+    }
+    slopes[0] = total<double>(steep * at[1].weight);
+    slopes[1] = total<double>(flat * at[1].slope);
+    return total<double>(flat * at[1].weight);
+  }
+
+  double in_space(const Splines<double>* at, double* slopes) const {
+    V8<double> flat = {}, by_plane = {}, by_row = {};
+    for (int64_t a = 0; a < kSupport; ++a) {
+      V8<double> level = {}, steep = {};
+      for (int64_t b = 0; b < kSupport; ++b) {
+        const V8<double> from = line(at[0].first + a, at[1].first + b, at[2].first);
+        level += at[1].weight[b] * from;
+        steep += at[1].slope[b] * from;
+      }
+      flat += at[0].weight[a] * level;
+      by_plane += at[0].slope[a] * level;
+      by_row += at[0].weight[a] * steep;
+    }
+    slopes[0] = total<double>(by_plane * at[2].weight);
+    slopes[1] = total<double>(by_row * at[2].weight);
+    slopes[2] = total<double>(flat * at[2].slope);
+    return total<double>(flat * at[2].weight);
+  }
+
+  VolumeGrid grid_;
+  int dimension_;
   const double* held_;
-  double weight_;
+  const double* weights_;
+  bool common_;
   Quintic<double> quintic_;
 };
 
@@ -145,7 +180,7 @@ class RowPlacer {
 
   double evaluate(int64_t row, const double* y, double* gradient) {
     std::fill(gradient, gradient + p_.m, 0.0);
-    double value = p_.potential == nullptr ? 0.0 : p_.potential->add(y, gradient);
+    double value = p_.potential == nullptr ? 0.0 : p_.potential->add(row, y, gradient);
     for (int g = 0; g < p_.n_groups; ++g) value += add_group(p_.groups[g], row, y, gradient);
     return value;
   }

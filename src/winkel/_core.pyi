@@ -1110,17 +1110,18 @@ class AnchorGroup:
     ) -> None: ...
 
 class HeldPotential:
-    """A potential in the plane, by the coefficients of its splines."""
+    """
+    A potential in the plane or in space, by the coefficients of its splines; its weight for all rows or for each.
+    """
 
     def __init__(
         self,
-        held: Annotated[
-            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-        x: float,
-        y: float,
+        held: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
+        origin: Sequence[float],
         spacing: float,
-        weight: float,
+        weights: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ) -> None: ...
 
 def place_rows(

@@ -8,19 +8,22 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
+from weakref import WeakKeyDictionary
 
 from ..checks import choice, integer
 from ..data import Table
 from ..errors import InvalidParameterError
 from ..graph.knn import count_items
 from ..graph.metrics import takes_sparse
-from ..methods.forces.fit import INITS, Settings, fit, forecast, objective_of, place
+from ..methods.forces.fit import INITS, Model, Settings, fit, forecast, objective_of, place
 from ..methods.forces.objectives.base import Objective
 from ..typing import FloatArray
 from .base import ItemsEmbedder
 from .schema import Part, check_number
 
 _Class = TypeVar("_Class", bound=type)
+# Models of fitted estimators; not a part of them, which are copied and saved without.
+_MODELS: WeakKeyDictionary[ForceEmbedder, tuple[Any, Any, Model]] = WeakKeyDictionary()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -51,10 +54,19 @@ class ForceEmbedder(ItemsEmbedder):
 
     def transform(self, X: Any) -> FloatArray:
         """Positions of new rows among the fitted ones, which stay where they are."""
+        model, new = self._model(), self._read_new(X)
+        return self._in_unit(place(model, new, self._placing_run()))
+
+    def _model(self) -> Model:
+        """The fitted model, kept with what placing rows in it has prepared as long as it is of the same map."""
         self._check_rows(getattr(self, "_rows", None))
-        new, made = self._read_new(X), self._at_order_one()
-        fitted = Table(made._rows, validated=True)
-        return self._in_unit(place(made._result, fitted, new, str(self.metric), self._placing_run()))
+        kept = _MODELS.get(self)
+        if kept is None or kept[0] is not self.result_ or kept[1] != self.metric:
+            made = self._at_order_one()
+            rows = Table(made._rows, validated=True)
+            model = Model.of(made._result, rows, str(self.metric), self._placing_run())
+            _MODELS[self] = kept = (self.result_, self.metric, model)
+        return kept[2]
 
     def _powers(self) -> dict[str, int]:
         return {"Y": int(self._objective().keeps_unit), "graph": self._metric_power, "gamma": -2, "_rows": 1}

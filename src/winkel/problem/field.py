@@ -22,7 +22,7 @@ from ..typing import FloatArray, IntArray, RandomState
 from .distortions import Distortion
 from .distortions.base import DEFAULT_FLOOR, fits_any_pairs
 from .distortions.penalties import LARGEST_BARRIER_EXPONENT
-from .grid import GridField
+from .grid import GridField, HeldField
 from .tabulation import decay, tabulated
 from .volume import VolumeField
 
@@ -291,6 +291,21 @@ def cauchy_grid(n_components: int, exponent: float, tolerance: float, n_jobs: in
     spacing = rate / float(log(size) - log(0.4 * tolerance))
     grid = GridField if n_components == 2 else VolumeField
     return grid(lambda s: _cauchy(s, exponent), spacing=spacing / max(1.0, exponent), n_jobs=n_jobs)
+
+
+# A field that a finished map holds for new rows: the error of its forces, finest first, and the most nodes it may have.
+_HELD_TOLERANCES, MOST_HELD_NODES = (1e-3, CAUCHY_TOLERANCE), 2**23
+
+
+def held_cauchy(Y: FloatArray, exponent: float, n_jobs: int) -> HeldField | None:
+    """The field Σⱼ (1 + |y − yⱼ|²)^−exponent on a grid, from which it is read near the points; None where that would be too large."""
+    if Y.shape[1] not in _GRID_ERROR:
+        return None
+    for tolerance in _HELD_TOLERANCES:
+        grid = cauchy_grid(Y.shape[1], exponent, tolerance, n_jobs)
+        if grid.n_nodes(Y) <= MOST_HELD_NODES:
+            return grid.hold(np.ascontiguousarray(Y, dtype=np.float64))
+    return None
 
 
 def _cauchy(s: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:

@@ -41,12 +41,19 @@ class GridSums:
 
 @dataclass(frozen=True, eq=False)
 class HeldField:
-    """Coefficients of the splines of a potential on a grid, where its first node is, and how far nodes are apart."""
+    """Coefficients of the splines of a potential on a grid, in the plane or in space, where its first node is, and how far
+    nodes are apart.
+    """
 
     values: FloatArray
-    x: float
-    y: float
+    origin: tuple[float, ...]
     spacing: float
+
+    def potential(self, weights: float | FloatArray) -> _core.HeldPotential:
+        """The potential as new rows feel it: by one weight, or each by its own."""
+        values = np.asarray(self.values, dtype=np.float64)
+        each = np.ascontiguousarray(np.atleast_1d(weights), dtype=np.float64)
+        return _core.HeldPotential(values, list(self.origin), self.spacing, each)
 
 
 @dataclass(frozen=True)
@@ -108,9 +115,8 @@ class GridField:
             raise InvalidInputError(f"Y must have two columns; got shape {points.shape}.")
         q = None if charges is None else np.ascontiguousarray(charges, dtype=points.dtype)
         found = self.hold(points, q)
-        potentials, gradients = _core.grid_read(
-            points, found.values, found.x, found.y, found.spacing, self._threads
-        )
+        x, y = found.origin
+        potentials, gradients = _core.grid_read(points, found.values, x, y, found.spacing, self._threads)
         itself = points.dtype.type(self.at_zero)
         potentials -= itself if q is None else itself * q
         return GridSums(potentials, gradients)
@@ -119,7 +125,7 @@ class GridField:
         """The potential of all points on the grid, from which it can be read off anywhere near them."""
         frame = self.frame(points)
         held = frame.spread(points, charges, self._threads)
-        return HeldField(self.convolved(held, frame.spacing), frame.x, frame.y, frame.spacing)
+        return HeldField(self.convolved(held, frame.spacing), (frame.x, frame.y), frame.spacing)
 
     def frame(self, points: FloatArray) -> Frame:
         """The grid that all points lie on."""

@@ -11,7 +11,7 @@ from .. import _core
 from ..errors import InvalidInputError, InvalidParameterError
 from ..run import resolve_n_jobs
 from ..typing import FloatArray
-from .grid import FINEST, GridSums, Matrix, Radial, part_values, period_of, spline_spectrum
+from .grid import FINEST, GridSums, HeldField, Matrix, Radial, part_values, period_of, spline_spectrum
 
 _LEAST_CELLS = 24  # a side, for maps smaller than the width of the function
 _MARGIN = 8  # nodes beyond the outermost points, which the splines touch
@@ -52,17 +52,23 @@ class VolumeField:
         points = np.ascontiguousarray(Y)
         if points.ndim != 2 or points.shape[1] != 3:
             raise InvalidInputError(f"Y must have three columns; got shape {points.shape}.")
+        q = None if charges is None else np.ascontiguousarray(charges, dtype=points.dtype)
+        found = self.hold(points, q)
+        potentials, gradients = _core.volume_read(
+            points, found.values, found.origin, found.spacing, self._threads
+        )
+        itself = points.dtype.type(self._f(np.zeros(1))[0])
+        potentials -= itself if q is None else itself * q
+        return GridSums(potentials, gradients)
+
+    def hold(self, points: FloatArray, charges: FloatArray | None = None) -> HeldField:
+        """The potential of all points on the grid, from which it can be read off anywhere near them."""
         low, sides = _box(points)
         spacing = self._spacing(max(sides))
         # Nodes lie on whole multiples of the spacing: the sums are then one smooth function of moving points.
         origin = tuple(spacing * (math.floor(least / spacing) - _MARGIN // 2) for least in low)
-        q = None if charges is None else np.ascontiguousarray(charges, dtype=points.dtype)
-        held = _core.volume_spread(points, q, origin, spacing, _nodes(sides, spacing), self._threads)
-        potential = self._convolved(held, spacing)
-        potentials, gradients = _core.volume_read(points, potential, origin, spacing, self._threads)
-        itself = points.dtype.type(self._f(np.zeros(1))[0])
-        potentials -= itself if q is None else itself * q
-        return GridSums(potentials, gradients)
+        held = _core.volume_spread(points, charges, origin, spacing, _nodes(sides, spacing), self._threads)
+        return HeldField(self._convolved(held, spacing), origin, spacing)
 
     def _convolved(self, held: FloatArray, spacing: float) -> FloatArray:
         """The potential at the nodes of the charges that they hold."""

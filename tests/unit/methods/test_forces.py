@@ -28,6 +28,7 @@ from winkel.methods.forces.data_kernels import (
     Source,
 )
 from winkel.methods.forces.force_problem import ForceProblem, choose_pairs
+from winkel.methods.forces.held import Fields
 from winkel.methods.forces.map_kernels import MapKernel, fit_umap_curve, map_kernel
 from winkel.methods.forces.objectives import LLE, PCA, TSNE, UMAP, PairLoss, TwoKernelPCA, general
 from winkel.methods.forces.pca_problem import DenseGram, ExactDescent, FactoredGram, PcaProblem, best_step
@@ -172,7 +173,7 @@ def test_new_rows_are_as_similar_as_fitted_ones(kernel):
     # Row 0 stands for a new row: k_x with each fitted row is what the kernel of all rows has there.
     K = gram(X, kernel)
     distance = np.linalg.norm(X[:1] - X, axis=1)
-    new = NewRows(X[:1], X, np.arange(60, dtype=np.int32)[None], distance[None], None)
+    new = NewRows(X[:1], X, np.arange(60, dtype=np.int32)[None], distance[None], None, Fields(X))
     np.testing.assert_allclose(kernel.to_fitted(new, RUN)[0], K[0], atol=1e-9 * np.abs(K).max())
     if not isinstance(kernel, RBF):
         return
@@ -224,7 +225,7 @@ def test_a_new_row_is_as_similar_to_its_neighbors_as_if_it_had_been_fitted(kerne
     k = kernel.neighbors(60)
     whole, part = wk.graph.knn(X, k), wk.graph.knn(X[:59], k)  # with the last row, and without
     index, distance = whole.knn_indices[59:], whole.knn_distances[59:]
-    new = NewRows(X[59:], X[:59], index, distance, part)
+    new = NewRows(X[59:], X[:59], index, distance, part, Fields(X))
 
     def similar(graph):
         K = kernel.matrix(Source(graph.n, np.float64, graph=graph), RUN).toarray()

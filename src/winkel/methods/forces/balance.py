@@ -16,7 +16,7 @@ from .map_kernels import FLOOR, MapKernel
 
 Matrix = NDArray[np.float64]
 
-MOST_LANDMARKS = 4096  # fitted rows that repel a new one
+MOST_LANDMARKS = 4096  # fitted rows that repel a new one where the map holds no field
 _MAX_ITER, _TOL = 200, 1e-6
 
 
@@ -38,21 +38,25 @@ class Balance:
 def balanced_places(Y: FloatArray, new: NewRows, weights: Matrix, balance: Balance, run: Run) -> Matrix:
     """Positions of new rows from the weights (q × k) of their listed fitted rows."""
     anchors = np.ascontiguousarray(Y, dtype=np.float64)
-    n, index = len(anchors), new.index
-    marks = np.sort(run.stream("landmarks").permutation(n)[:MOST_LANDMARKS]).astype(np.int32)
-    share = balance.all_weight * n / len(marks)
-    if balance.degree is None:
-        repelling, charge = marks[None, :], np.full((1, len(marks)), share)
+    each = balance.all_weight
+    if balance.degree is not None:
+        each = each * 0.5 * (weights.sum(axis=1) + balance.degree)
+    groups, potential = [_group(balance, balance.listed_form, new.index, weights)], None
+    held = new.fields.of(balance.kernel, balance.all_form)
+    if held is not None:
+        potential = held.potential(each)
     else:
-        own = 0.5 * (weights.sum(axis=1) + balance.degree)
-        repelling = np.ascontiguousarray(np.broadcast_to(marks, (len(index), len(marks))))
-        charge = np.repeat(share * own[:, None], len(marks), axis=1)
-    groups = [
-        _group(balance, balance.listed_form, index, weights),
-        _group(balance, balance.all_form, repelling, charge),
-    ]
-    start = weighted_mean(anchors, index, new.distance)
-    return _core.place_rows(anchors, start, groups, _MAX_ITER, _TOL, run.n_jobs)
+        groups.append(_landmarks(len(anchors), each, balance, run))
+    start = weighted_mean(anchors, new.index, new.distance)
+    return _core.place_rows(anchors, start, groups, _MAX_ITER, _TOL, run.n_jobs, 1, potential)
+
+
+def _landmarks(n: int, each: float | Matrix, balance: Balance, run: Run) -> _core.AnchorGroup:
+    """Fitted rows that stand for all, `each` the weight of one of all: the same for all new rows, or one a row."""
+    marks = np.sort(run.stream("landmarks").permutation(n)[:MOST_LANDMARKS]).astype(np.int32)
+    charge = np.reshape(np.asarray(each, dtype=np.float64) * (n / len(marks)), (-1, 1))
+    repelling = np.broadcast_to(marks, (len(charge), len(marks)))
+    return _group(balance, balance.all_form, repelling, np.broadcast_to(charge, repelling.shape))
 
 
 def _group(balance: Balance, form: str, anchors: NDArray[np.int32], weights: Matrix) -> _core.AnchorGroup:

@@ -25,6 +25,7 @@ from ...graph import Graph
 from ...graph.graph import require_neighbor_lists
 from ...run import Run
 from ...typing import FloatArray
+from .held import Fields
 
 Matrix = NDArray[np.float64]
 
@@ -54,13 +55,14 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class NewRows:
-    """New rows, and for each of them the listed fitted rows (q × k), closest first, with their distances."""
+    """New rows, for each of them the listed fitted rows (q × k), closest first, with their distances, and the fields of all."""
 
     rows: Any
     fitted: Any
     index: NDArray[np.int32]
     distance: FloatArray
     graph: Graph | None
+    fields: Fields
 
     def own(self) -> Matrix:
         """The new rows, q × D."""

@@ -13,7 +13,8 @@ from ...checks import choice, positions, refuse
 from ...data import Table
 from ...embedding import Embedding
 from ...errors import InvalidInputError
-from ...graph import Graph, nearest_rows, neighbor_graph
+from ...graph import Graph, neighbor_graph
+from ...graph.index import RowIndex
 from ...graph.knn import count_items, search_memory, usable_neighbors
 from ...graph.metrics import metric_name
 from ...problem.distortions.base import registered
@@ -22,6 +23,7 @@ from ...solvers import iterate
 from ...typing import FloatArray, Metric
 from ..starts import principal_start, spectral_start
 from .data_kernels import NewRows, Source, similarity_matrix
+from .held import Fields
 from .objectives.base import Objective, Sums
 from .schedule import Schedule, scaled_start
 
@@ -121,22 +123,40 @@ def prepare(data: Any, objective: Objective, metric: Metric, run: Run) -> tuple[
     return replace(source, graph=graph), objective
 
 
-def place(result: Embedding, fitted: Table, new: Table, metric: str, run: Run) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A map and the rows it is of, with what new rows are placed by: an index of the rows and fields of their places."""
+
+    result: Embedding
+    objective: Objective
+    index: RowIndex
+    fields: Fields
+
+    @classmethod
+    def of(cls, result: Embedding, fitted: Table, metric: str, run: Run) -> Model:
+        """The model of a map of `fitted`."""
+        objective = objective_of(result.settings)
+        k = objective.listed(fitted.shape[0], result.graph)
+        return cls(result, objective, RowIndex.of(fitted, metric, k, run), Fields(result.Y, run.n_jobs))
+
+
+def place(model: Model, new: Table, run: Run) -> FloatArray:
     """Places of new rows among fitted ones, which stay where they are; each row by itself.
 
-    A row that equals a fitted one has that row's place.
+    A row that equals a fitted one has that row's place, of equal ones that of the first.
     """
-    objective, Y, n = objective_of(result.settings), result.Y, fitted.shape[0]
-    k = objective.listed(n, result.graph)
+    result, objective, fitted = model.result, model.objective, model.index.rows
+    Y, k = result.Y, objective.listed(fitted.shape[0], result.graph)
     constants = dict(result.settings)
     placed = np.empty((new.shape[0], Y.shape[1]), Y.dtype)
     for first in range(0, new.shape[0], _BLOCK):
         block = new.rows(slice(first, first + _BLOCK))
-        index, distance = nearest_rows(block, fitted, k, run, metric=metric)
+        index, distance = model.index.nearest(block, k, run)
         placed[first : first + _BLOCK] = Y[index[:, 0]]
         other = np.flatnonzero(distance[:, 0] > 0)
         if len(other):
-            rows = NewRows(block.values[other], fitted.values, index[other], distance[other], result.graph)
+            listed = index[other], distance[other]
+            rows = NewRows(block.values[other], fitted.values, *listed, result.graph, model.fields)
             placed[first + other] = objective.place(rows, Y, constants, run)
     return placed
 

@@ -243,6 +243,13 @@ def _apart_grid(kernel: MapKernel, spacing: float, n_jobs: int) -> GridField:
     return GridField(values, spacing=spacing, n_jobs=n_jobs)
 
 
+def smooth_grid(kernel: MapKernel, form: str, n_jobs: int) -> GridField | None:
+    """The grid in the plane on which a form of a kernel is summed, or None."""
+    if form == "apart":
+        return _apart_grid(kernel, APART_SPACING, n_jobs)
+    return _grid_field(kernel, form, n_jobs)
+
+
 def choose_pairs(pairs: str, kernel: MapKernel, all_form: str, n: int, n_components: int) -> str:
     """How all pairs are summed: `pairs`, or what suits the size when that is "auto"."""
     choice("pairs", pairs, PAIRS)

@@ -14,8 +14,8 @@ from ...graph.index import RowIndex
 from ...problem.distortions import Distortion, FusedPart
 from ...problem.distortions.base import DEFAULT_FLOOR
 from ...problem.distortions.penalties import Cauchy
-from ...problem.field import CAUCHY_TOLERANCE, TABULATED, Kernel, cauchy_grid
-from ...problem.grid import GridField, HeldField
+from ...problem.field import TABULATED, Kernel, held_cauchy
+from ...problem.grid import HeldField
 from ...problem.tabulation import tabulated
 from ...run import Run
 from ...typing import FloatArray
@@ -27,10 +27,6 @@ _MAX_ITER, _TOL, _TRIES = 200, 1e-6, 30
 _NEAREST = 8  # landmarks between which a row begins
 _STARTS = 5  # nearest neighbours at whose places a row begins as well
 _GRID_FROM = 1000  # rows; fewer are summed one by one in as little time
-_FIELD_TOLERANCES, _MOST_NODES = (
-    (1e-3, CAUCHY_TOLERANCE),
-    2**22,
-)  # of forces; nodes of the finest grid to be kept
 
 Matrix = NDArray[np.float64]
 
@@ -44,7 +40,7 @@ def landmarks(n: int, run: Run) -> NDArray[np.int32]:
 class Surroundings:
     """What new rows meet, made once for a map: an index of the fitted rows, and the repulsion of all of them.
 
-    `held` is the field Σⱼ (1 + |y − yⱼ|²)^−a on a grid, for the Cauchy penalty in the plane; None where fitted rows repel one by
+    `held` is the field Σⱼ (1 + |y − yⱼ|²)^−a on a grid, for the Cauchy penalty in the plane and in space; None where fitted rows repel one by
     one. Both are functions of the fitted rows and their places alone: a model file need not hold them.
     """
 
@@ -78,14 +74,9 @@ class Affinities:
 
 def _held_field(Y: FloatArray, forces: Forces, run: Run) -> HeldField | None:
     """The field of the Cauchy repulsion on a grid, where that is less work than all rows one by one."""
-    if not isinstance(forces.repulsive, Cauchy) or Y.shape[1] != 2 or len(Y) < _GRID_FROM:
+    if not isinstance(forces.repulsive, Cauchy) or len(Y) < _GRID_FROM:
         return None
-    kernel = Kernel.of(forces.repulsive)
-    for tolerance in _FIELD_TOLERANCES:
-        grid = cauchy_grid(2, kernel.exponent, tolerance, run.n_jobs)
-        if isinstance(grid, GridField) and grid.n_nodes(Y) <= _MOST_NODES:
-            return grid.hold(np.ascontiguousarray(Y, dtype=np.float64))
-    return None
+    return held_cauchy(Y, Kernel.of(forces.repulsive).exponent, run.n_jobs)
 
 
 def place_by_neighbors(
@@ -112,8 +103,7 @@ def place_by_neighbors(
     if forces.repulsive is not None and repulsion > 0:
         if held is not None:
             weight = -repulsion / len(Y) * Kernel.of(forces.repulsive).weight
-            values = np.asarray(held.values, dtype=np.float64)
-            potential = _core.HeldPotential(values, held.x, held.y, held.spacing, weight)
+            potential = held.potential(weight)
         else:
             marks = np.arange(len(Y), dtype=np.int32) if forces.short_ranged else landmarks(len(Y), run)
             groups.append(_penalty_group(forces.repulsive, marks[None, :], -repulsion / marks.size))

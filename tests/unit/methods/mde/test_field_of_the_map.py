@@ -33,7 +33,7 @@ def test_the_held_field_is_the_sum_over_all_rows(map_and_lists, exponent):
     )
     at = np.random.default_rng(1).uniform(-20, 20, size=(50, 2))
     found, slope = _core.grid_read(
-        at[np.abs(at).max(axis=1) < 15], held.values, held.x, held.y, held.spacing, 1
+        at[np.abs(at).max(axis=1) < 15], held.values, *held.origin, held.spacing, 1
     )
     at = at[np.abs(at).max(axis=1) < 15]
     off = at[:, None] - Y
@@ -60,7 +60,7 @@ def test_places_by_the_field_are_those_among_all_rows_one_by_one(map_and_lists):
 def test_beyond_the_grid_the_field_goes_on_as_it_ends(map_and_lists):
     Y, *_ = map_and_lists
     held = _held_field(Y, FORCES, RUN)
-    potential = _core.HeldPotential(held.values, held.x, held.y, held.spacing, 1.0)
+    potential = held.potential(1.0)
     # A neighbour far outside pulls the row there; nothing holds it back.
     far = np.concatenate([Y, [[500.0, 500.0]]])
     group = placement._penalty_group(FORCES.attractive, np.array([[1500]], dtype=np.int32), 1.0)
@@ -68,10 +68,27 @@ def test_beyond_the_grid_the_field_goes_on_as_it_ends(map_and_lists):
     np.testing.assert_allclose(found, [[500.0, 500.0]], atol=1e-3)
 
 
+def test_in_space_places_by_the_field_are_those_among_all_rows_one_by_one():
+    random = np.random.default_rng(3)
+    Y = 4 * random.normal(size=(1500, 3))
+    forces = Forces.of("auto", "auto", "auto", 3, Centered())
+    index = wk.graph.knn(Y, 6).knn_indices[:30]
+    distance, weights = random.uniform(0.5, 1, size=index.shape), random.uniform(0.5, 2, size=index.shape)
+    held = _held_field(Y, forces, RUN)
+    assert held.values.ndim == 3
+    found = place_by_neighbors(Y, index, distance, forces, 20.0, RUN, weights=weights, held=held)
+    exact = place_by_neighbors(Y, index, distance, forces, 20.0, RUN, weights=weights)
+    assert (np.linalg.norm(found - exact, axis=1) < 0.02).mean() > 0.9
+    alone = place_by_neighbors(
+        Y, index[5:6], distance[5:6], forces, 20.0, RUN, weights=weights[5:6], held=held
+    )
+    np.testing.assert_array_equal(alone[0], found[5])
+
+
 def test_small_maps_and_other_dimensions_hold_no_field(map_and_lists):
     Y, *_ = map_and_lists
     assert _held_field(Y[:200], FORCES, RUN) is None
-    assert _held_field(np.pad(Y, ((0, 0), (0, 1))), FORCES, RUN) is None
+    assert _held_field(np.pad(Y, ((0, 0), (0, 2))), FORCES, RUN) is None
     assert _held_field(Y * 1e4, FORCES, RUN) is None  # a grid that fine would be too large
     assert _held_field(Y, Forces.of("auto", "log", "auto", 2, Centered()), RUN) is None
 

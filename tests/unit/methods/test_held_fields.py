@@ -1,0 +1,70 @@
+"""New rows in the fields of maps by forces: places against those among all fitted rows one by one."""
+
+import numpy as np
+import pytest
+
+import winkel as wk
+from winkel.methods.forces import held
+from winkel.methods.forces.held import Fields
+from winkel.methods.forces.map_kernels import map_kernel
+
+X = wk.datasets.load_digits().X
+
+
+@pytest.fixture(scope="module", params=["tsne", "lle", "umap"])
+def model(request):
+    return wk.AttractRepel(objective=request.param, max_iter=60, random_state=0).fit(X[:1200])
+
+
+def test_places_by_the_field_are_those_among_all_rows_one_by_one(model, monkeypatch):
+    found = model.transform(X[1200:1300])
+    assert any(field is not None for field in model._model().fields._kept.values())
+    np.testing.assert_array_equal(model.transform(X[1207:1208])[0], found[7])
+    monkeypatch.setattr(held, "FIELD_FROM", 5000)
+    model = wk.AttractRepel(**model.get_params()).fit(X[:1200])  # fewer rows than landmarks: all repel
+    exact = model.transform(X[1200:1300])
+    assert all(field is None for field in model._model().fields._kept.values())
+    apart = np.linalg.norm(found - exact, axis=1) / model.embedding_.std()
+    assert np.median(apart) < 5e-3
+    assert (apart < 0.05).mean() > 0.9
+
+
+def test_a_loaded_model_places_rows_in_the_same_bytes(model, tmp_path):
+    first = model.transform(X[1200:1240])
+    kept = model._model()
+    np.testing.assert_array_equal(model.transform(X[1200:1240]), first)
+    assert model._model() is kept  # what was prepared serves again
+    np.testing.assert_array_equal(model.transform(X[:5]), model.embedding_[:5])
+    model.save(tmp_path / "model.winkel")
+    np.testing.assert_array_equal(wk.load(tmp_path / "model.winkel").transform(X[1200:1240]), first)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "form", "n_components"),
+    [("cauchy", "kernel", 2), ("cauchy", "square", 3), ("umap", "kernel", 2), ("umap", "apart", 2)],
+)
+def test_a_field_is_the_sum_over_all_rows(kernel, form, n_components):
+    from winkel import _core
+
+    random = np.random.default_rng(0)
+    Y = 3 * random.normal(size=(1500, n_components))
+    curve = map_kernel(kernel)
+    found = Fields(Y).of(curve, form)
+    at = Y[:40] + 0.3  # between rows
+    square = np.sum(np.square(at[:, None] - Y), axis=2)
+    exact = (
+        np.asarray(_core.curve_values(curve.curve(form), square.ravel())[0]).reshape(square.shape).sum(axis=1)
+    )
+    if n_components == 2:
+        value = _core.grid_read(at, np.asarray(found.values), *found.origin, found.spacing, 1)[0]
+    else:
+        value = _core.volume_read(at, np.asarray(found.values), found.origin, found.spacing, 1)[0]
+    np.testing.assert_allclose(value, exact, rtol=2e-3)
+
+
+def test_no_field_for_few_rows_other_dimensions_and_kernels_without_one():
+    Y = np.random.default_rng(0).normal(size=(1500, 3))
+    assert Fields(Y[:500]).of(map_kernel("cauchy"), "kernel") is None
+    assert Fields(Y).of(map_kernel("umap"), "apart") is None
+    assert Fields(np.pad(Y, ((0, 0), (0, 1)))).of(map_kernel("cauchy"), "kernel") is None
+    assert Fields(1e5 * Y[:, :2]).of(map_kernel("cauchy"), "kernel") is None  # too large a grid
