@@ -18,6 +18,7 @@ SAMPLE, _OVERSAMPLING, _SUBSPACE_ITERATIONS = 10_000, 8, 8  # of principal compo
 # units of the Cauchy penalty; where rows far out end, and the noise, in standard deviations.
 _START_WIDTH, _WIDEST, _START_NOISE = 0.02, 3.0, 0.01
 _PIVOTS = 100  # of pivot MDS; its authors see no gain beyond about as many
+_NEAREST = 15  # neighbours at whose places a new row may begin
 
 
 def principal_start(X: FloatArray, n_components: int) -> FloatArray:
@@ -146,3 +147,31 @@ def weighted_mean(Y: FloatArray, index: NDArray[np.int32], distance: FloatArray)
         total += weight[:, k]
         position += weight[:, k, None] * Y[index[:, k]]
     return position / total[:, None]
+
+
+def neighbor_width(Y: FloatArray, lists: NDArray[np.int32]) -> float:
+    """The median distance on the map between rows and the nearest of those that they list; 1 where that is nothing."""
+    near = lists[:, :_NEAREST]
+    square: NDArray[np.float64] = np.zeros(near.shape)
+    for column in np.asarray(Y, dtype=np.float64).T:
+        square += np.square(column[:, None] - column[near])
+    found = float(np.sqrt(np.median(square[near >= 0]))) if near.size else 0.0
+    return found if found > 0 else 1.0
+
+
+def densest_neighbor(
+    Y: NDArray[np.float64], index: NDArray[np.int32], weights: FloatArray, width: float
+) -> NDArray[np.float64]:
+    """The place of that one of each new row's nearest neighbours about which most of the weights (q × k) of all of them lie.
+
+    A row whose neighbours lie in several places has a minimum of its objective in each, and the lowest is often where there is
+    room and not where most of its neighbours are. Weights fade by the Cauchy kernel of that width.
+    """
+    near = Y[index[:, :_NEAREST]]
+    density: NDArray[np.float64] = np.zeros(near.shape[:2])
+    for k in range(index.shape[1]):  # neighbour by neighbour: the same bytes for one row as for many
+        square: NDArray[np.float64] = np.zeros(near.shape[:2])
+        for column in range(Y.shape[1]):
+            square += np.square(near[:, :, column] - Y[index[:, k], column, None])
+        density += weights[:, k, None] / (1 + square / (width * width))
+    return near[np.arange(len(near)), np.argmax(density, axis=1)]

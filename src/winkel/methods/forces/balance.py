@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ... import _core
 from ...run import Run
 from ...typing import FloatArray
-from ..starts import weighted_mean
+from ..starts import densest_neighbor, weighted_mean
 from .data_kernels import NewRows
 from .map_kernels import FLOOR, MapKernel
 
@@ -47,7 +47,11 @@ def balanced_places(Y: FloatArray, new: NewRows, weights: Matrix, balance: Balan
         potential = held.potential(each)
     else:
         groups.append(_landmarks(len(anchors), each, balance, run))
-    start = weighted_mean(anchors, new.index, new.distance)
+    width = new.fields.width
+    if width is None:
+        start = weighted_mean(anchors, new.index, new.distance)
+    else:
+        start = densest_neighbor(anchors, new.index, np.abs(weights), width)
     return _core.place_rows(anchors, start, groups, _MAX_ITER, _TOL, run.n_jobs, 1, potential)
 
 

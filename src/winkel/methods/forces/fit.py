@@ -137,7 +137,9 @@ class Model:
         """The model of a map of `fitted`."""
         objective = objective_of(result.settings)
         k = objective.listed(fitted.shape[0], result.graph)
-        return cls(result, objective, RowIndex.of(fitted, metric, k, run), Fields(result.Y, run.n_jobs))
+        lists = None if result.graph is None else result.graph.knn_indices
+        fields = Fields(result.Y, lists, run.n_jobs)
+        return cls(result, objective, RowIndex.of(fitted, metric, k, run), fields)
 
 
 def place(model: Model, new: Table, run: Run) -> FloatArray:

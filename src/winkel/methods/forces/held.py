@@ -1,14 +1,18 @@
-"""What all fitted rows do together to a new one: a field that is summed once on a grid, kept, and read row by row."""
+"""What new rows meet on a finished map: fields of all fitted rows, summed once on grids and read row by row."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...problem.field import MOST_HELD_NODES, held_cauchy
 from ...problem.grid import HeldField
 from ...typing import FloatArray
+from ..starts import neighbor_width
 from .force_problem import smooth_grid
 from .map_kernels import MapKernel
 
@@ -19,20 +23,36 @@ FIELD_FROM = 1000  # rows; fewer are summed one by one in as little time
 class Fields:
     """Fields Σⱼ f(|y − yⱼ|²) of the rows of a finished map, made when they are first asked for.
 
-    They are functions of the places alone: a model file need not hold them.
+    They are functions of the map alone: a model file need not hold them. `lists` are the neighbours of the rows.
     """
 
     Y: FloatArray
+    lists: NDArray[np.int32] | None = None
     n_jobs: int = 1
-    _kept: dict[tuple[MapKernel, str], HeldField | None] = field(default_factory=dict, init=False, repr=False)
+    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What `make` gives, made once for the map."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    @property
+    def width(self) -> float | None:
+        """How far a row is from its neighbours on the map; None without lists of them."""
+        lists = self.lists
+        if lists is None:
+            return None
+        return float(self.once("width", lambda: neighbor_width(self.Y, lists)))
 
     def of(self, kernel: MapKernel, form: str) -> HeldField | None:
         """The field of a form of a kernel; None where there is none, or where it would take too large a grid."""
-        if (kernel, form) not in self._kept:
-            self._kept[kernel, form] = None if len(self.Y) < FIELD_FROM else self._summed(kernel, form)
-        return self._kept[kernel, form]
+        found: HeldField | None = self.once((kernel, form), lambda: self._summed(kernel, form))
+        return found
 
     def _summed(self, kernel: MapKernel, form: str) -> HeldField | None:
+        if len(self.Y) < FIELD_FROM:
+            return None
         if kernel.name == "cauchy" and form in ("kernel", "square"):
             return held_cauchy(self.Y, 1.0 if form == "kernel" else 2.0, self.n_jobs)
         grid = smooth_grid(kernel, form, self.n_jobs)

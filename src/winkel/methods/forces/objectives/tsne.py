@@ -12,7 +12,7 @@ from ....errors import InvalidInputError
 from ....run import Run
 from ....typing import FloatArray
 from ..balance import Balance, balanced_places
-from ..data_kernels import NewRows, Source
+from ..data_kernels import NewRows, Perplexity, Source
 from ..force_problem import ForceProblem
 from ..schedule import Schedule
 from .base import Matrix, Pair, PairObjective, Sums, check_not_negative, xlogx
@@ -104,8 +104,12 @@ class TSNE(PairObjective):
 
     def place(self, new: NewRows, Y: FloatArray, constants: dict[str, float], run: Run) -> Matrix:
         """Each new row with its own probabilities, of sum one, and the repulsion that fitted rows met."""
-        weights = self.data_kernel.to_fitted(new, run)
-        total = weights.sum(axis=1, keepdims=True)
-        weights = self.attraction * weights / np.where(total > 0, total, 1.0)
+        kernel = self.data_kernel
+        if isinstance(kernel, Perplexity) and new.graph is not None:
+            weights = self.attraction * kernel.to_fitted_from_both(new, run)
+        else:
+            weights = kernel.to_fitted(new, run)
+            total = weights.sum(axis=1, keepdims=True)
+            weights = self.attraction * weights / np.where(total > 0, total, 1.0)
         balance = Balance(self.map_kernel, "neg_log", "kernel", len(Y) / constants["normalizer"])
         return balanced_places(Y, new, weights, balance, run)
