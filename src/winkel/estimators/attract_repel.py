@@ -25,7 +25,7 @@ class AttractRepel(ForceEmbedder):
 
     X may also be a neighbour graph of `winkel.graph.knn`, where the objective needs no rows. `transform` places each new row
     by itself where the forces of the fitted rows on it balance, by the kernels of the fit, and gives a row that equals a
-    fitted one that row's place.
+    fitted one that row's place (of equal fitted rows that of the first).
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
+from ..algebra import matmul, qr
 from ..data.arrays import Matrix
 from ..errors import InvalidParameterError
 from ..run import Run, Stream
@@ -34,6 +35,10 @@ _LEAF = 256
 # Trees come before the first round while they bring much; later ones only where rounds stand still.
 _FIRST_TREES, _MAX_TREES, _TREES_ENOUGH, _MAX_ROUNDS, _STILL = 8, 12, 0.9, 20, 0.001
 _SAMPLE = 512
+# Rows of many columns are searched by so many coordinates, from so many rows on, and list so many times what is asked for.
+_REDUCED, _REDUCED_FROM, _WIDER = 128, 10_000, (1.25, 1.5, 2.0)
+_DIRECTIONS_FROM, _SUBSPACE_ROUNDS = 2048, 4  # rows of a sample, and rounds, for the directions
+SUMS_OF_SQUARES = ("euclidean", "cosine", "correlation")  # metrics whose rows, once prepared, are compared so
 _SPARSE_STEP = 512  # sparse rows searched between two looks at the progress
 
 
@@ -174,21 +179,25 @@ class RecallProbe:
 
 def approximate(points: Points, k: int, target: float, run: Run) -> tuple[Indices, FloatArray, Recall]:
     """Approximate neighbours whose recall, measured on sampled rows, reached `target` or stopped growing."""
-    seed = run.seed
+    seed, rule, n_jobs = run.seed, points.plan.rule, points.n_jobs
     probe = RecallProbe(points, k, seed)
-    width = min(_list_width(k), len(points) - 1)
-    sketch, rule, n_jobs = _sketch(points, seed), points.plan.rule, points.n_jobs
+    searched, width = _reduced(points, probe, k, target, seed)
+    sketch = _sketch(searched, seed, n_jobs)
+    first_trees, most_trees, compared = _FIRST_TREES, _MAX_TREES, _n_candidates(k)
+    if searched is not points.P:  # trees of few coordinates cost little beside a round
+        first_trees, most_trees, compared = 2 * first_trees, 2 * most_trees, min(48, compared)
     search = _core.NeighborDescent(
-        points.P, points.norm, sketch, rule.search, width, _n_candidates(k), _LEAF, seed, n_jobs
+        searched, points.norm, sketch, rule.search, width, compared, _LEAF, seed, n_jobs
     )
+    del searched, sketch
     recall = probe.measure(search.peek(probe.rows))
     trees, still = 1, False
-    for _ in run.progress(range(_MAX_TREES + _MAX_ROUNDS), "approximate neighbours"):
-        if recall.low >= target or (still and trees == _MAX_TREES):
+    for _ in run.progress(range(most_trees + _MAX_ROUNDS), "approximate neighbours"):
+        if recall.low >= target or (still and trees == most_trees):
             break
         # Descent alone does not leave the leaves of one tree when these are closed; another tree joins them.
-        first = trees < _FIRST_TREES and recall.value < _TREES_ENOUGH
-        if first or (still and trees < _MAX_TREES):
+        first = trees < first_trees and recall.value < _TREES_ENOUGH
+        if first or (still and trees < most_trees):
             search.grow_tree(n_jobs)
             trees, still = trees + 1, False
         else:
@@ -214,13 +223,50 @@ def _n_candidates(k: int) -> int:
     return int(np.clip(2 * k // 3, 36, 64))
 
 
-def _sketch(points: Points, seed: int) -> Float32:
+def _sketch(P: Float32, seed: int, n_jobs: int) -> Float32:
     """The points as the trees see them."""
-    m = points.P.shape[1]
+    m = P.shape[1]
     if m <= 2 * _SKETCH:
-        return points.P
+        return P
     directions = Stream.named(seed, "sketch").normal((m, _SKETCH)).astype(np.float32)
-    return _core.project(points.P, directions, points.n_jobs)
+    return _core.project(P, directions, n_jobs)
+
+
+def _reduced(points: Points, probe: RecallProbe, k: int, target: float, seed: int) -> tuple[Float32, int]:
+    """The points as they are searched, and how many neighbours are listed meanwhile.
+
+    Rows of many columns are searched by their coordinates along the directions of largest variance. Their squared norms, which
+    are those of the whole rows, less twice the product of such coordinates are squared distances but for what two rows share
+    beyond those directions. True distances then choose among the listed. How many that takes is measured at sampled rows; where
+    it would be too many, whole rows are searched.
+    """
+    P, n, n_jobs = points.P, len(points), points.n_jobs
+    whole = P, min(_list_width(k), n - 1)
+    if n < _REDUCED_FROM or P.shape[1] <= 2 * _REDUCED or points.plan.metric not in SUMS_OF_SQUARES:
+        return whole
+    directions = principal_directions(P, _REDUCED, Stream.named(seed, "directions"), n_jobs)
+    halves = np.split(directions, _REDUCED // _SKETCH, axis=1)
+    near = np.concatenate([_core.project(P, np.ascontiguousarray(half), n_jobs) for half in halves], axis=1)
+    rows = probe.rows
+    for share in _WIDER:
+        width = min(math.ceil(share * k) + SLACK, n - 1)
+        found, _ = _core.search_queries(
+            near[rows], points.norm[rows], near, points.norm, points.plan.rule.search, width, n_jobs
+        )
+        if probe.measure(found).value >= 0.5 * (1 + target):
+            return near, width
+    return whole
+
+
+def principal_directions(P: Float32, count: int, stream: Stream, n_jobs: int) -> Float32:
+    """Orthonormal directions of about the largest variance of a sample of the rows, in the same bytes everywhere."""
+    chosen = np.sort(stream.permutation(len(P))[:_DIRECTIONS_FROM])
+    sample = P[chosen].astype(np.float64)
+    sample -= sample.mean(axis=0)
+    basis = stream.normal((P.shape[1], count))
+    for _ in range(_SUBSPACE_ROUNDS):
+        basis = matmul(sample.T, matmul(sample, qr(basis)[0], n_jobs), n_jobs)
+    return np.ascontiguousarray(qr(basis)[0], dtype=np.float32)
 
 
 def forecast(X: FloatArray, k: int, *, copies: bool, exactly: bool, n_jobs: int) -> float:

@@ -5,6 +5,7 @@ import pytest
 
 from winkel.errors import DataWarning, InvalidParameterError
 from winkel.graph import knn, search
+from winkel.graph.metrics import plan_preparation
 
 from .knn_oracle import METRICS, assert_neighbors, clustered, distances
 
@@ -178,3 +179,31 @@ def test_lists_that_stay_short_are_filled(hurried):
 def test_impossible_recall(bad):
     with pytest.raises(InvalidParameterError, match="recall"):
         knn(np.eye(5), 2, recall=bad)
+
+
+def test_rows_of_many_columns_are_searched_by_few_coordinates(monkeypatch):
+    monkeypatch.setattr(search, "_REDUCED_FROM", 1000)
+    random = np.random.default_rng(0)
+    X = (
+        random.normal(size=(3000, 20)) @ random.normal(size=(20, 300)) + random.normal(size=(3000, 300))
+    ).astype(np.float32)
+    points = search.Points.of(X, plan_preparation(X, "euclidean"), 2)
+    probe = search.RecallProbe(points, 10, 0)
+    searched, width = search._reduced(points, probe, 10, 0.98, 0)
+    assert searched.shape == (3000, 128)
+    assert 10 < width <= 28
+    graph, truth = approximate(X, 10, n_jobs=2), knn(X, 10, method="exact")
+    hits = [len(np.intersect1d(a, b)) for a, b in zip(graph.knn_indices, truth.knn_indices)]
+    assert np.mean(hits) >= 9.7
+    rows = np.arange(3000)
+    true = np.linalg.norm(X[rows, None].astype(np.float64) - X[graph.knn_indices], axis=2)
+    np.testing.assert_allclose(graph.knn_distances, true, rtol=1e-5)
+    np.testing.assert_array_equal(approximate(X, 10, n_jobs=1).knn_indices, graph.knn_indices)
+
+
+def test_rows_that_vary_in_all_directions_are_searched_whole(monkeypatch):
+    monkeypatch.setattr(search, "_REDUCED_FROM", 1000)
+    X = np.random.default_rng(0).normal(size=(2000, 300)).astype(np.float32)
+    points = search.Points.of(X, plan_preparation(X, "euclidean"), 2)
+    searched, _ = search._reduced(points, search.RecallProbe(points, 10, 0), 10, 0.98, 0)
+    assert searched is points.P

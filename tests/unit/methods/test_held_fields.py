@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 import winkel as wk
+from winkel.data import as_table
+from winkel.graph import nearest_rows
 from winkel.methods.forces import held
+from winkel.methods.forces.data_kernels import NewRows, Perplexity
 from winkel.methods.forces.held import Fields
 from winkel.methods.forces.map_kernels import map_kernel
+from winkel.methods.starts import densest_neighbor, neighbor_width
+from winkel.problem.grid import HeldField
+from winkel.run import Run
 
 X = wk.datasets.load_digits().X
 
@@ -18,12 +24,12 @@ def model(request):
 
 def test_places_by_the_field_are_those_among_all_rows_one_by_one(model, monkeypatch):
     found = model.transform(X[1200:1300])
-    assert any(field is not None for field in model._model().fields._kept.values())
+    assert any(isinstance(kept, HeldField) for kept in model._model().fields._kept.values())
     np.testing.assert_array_equal(model.transform(X[1207:1208])[0], found[7])
     monkeypatch.setattr(held, "FIELD_FROM", 5000)
     model = wk.AttractRepel(**model.get_params()).fit(X[:1200])  # fewer rows than landmarks: all repel
     exact = model.transform(X[1200:1300])
-    assert all(field is None for field in model._model().fields._kept.values())
+    assert not any(isinstance(kept, HeldField) for kept in model._model().fields._kept.values())
     apart = np.linalg.norm(found - exact, axis=1) / model.embedding_.std()
     assert np.median(apart) < 5e-3
     assert (apart < 0.05).mean() > 0.9
@@ -68,3 +74,34 @@ def test_no_field_for_few_rows_other_dimensions_and_kernels_without_one():
     assert Fields(Y).of(map_kernel("umap"), "apart") is None
     assert Fields(np.pad(Y, ((0, 0), (0, 1)))).of(map_kernel("cauchy"), "kernel") is None
     assert Fields(1e5 * Y[:, :2]).of(map_kernel("cauchy"), "kernel") is None  # too large a grid
+
+
+def test_new_rows_of_tsne_attract_as_if_they_stood_in_the_lists():
+    kernel, run = Perplexity(10.0), Run(n_jobs=2)
+    rows = X[:400].astype(np.float64)
+    graph = wk.graph.knn(rows, 30)
+    index, distance = nearest_rows(
+        as_table(X[400:450].astype(np.float64)), as_table(rows), 30, run, metric="euclidean"
+    )
+    new = NewRows(X[400:450], rows, index, distance, graph, Fields(rows))
+    found, exact = kernel.to_fitted_from_both(new, run), 0.5 * kernel.to_fitted_joined(new, run)
+    assert np.abs(found - exact).sum() < 0.03 * exact.sum()
+    one = NewRows(X[407:408], rows, index[7:8], distance[7:8], graph, Fields(rows))
+    np.testing.assert_array_equal(kernel.to_fitted_from_both(one, run)[0], found[7])
+
+
+def test_a_new_row_begins_where_most_of_its_weights_are():
+    Y = np.array([[0.0, 0.0], [10.0, 0.0], [10.5, 0.0], [10.0, 0.5]])
+    index = np.array([[0, 1, 2, 3]], dtype=np.int32)
+    assert neighbor_width(Y, np.array([[1], [2], [1], [1]], dtype=np.int32)) == 0.5
+    np.testing.assert_array_equal(densest_neighbor(Y, index, np.ones((1, 4)), 1.0), [[10.0, 0.0]])
+    heavy = np.array([[5.0, 1.0, 1.0, 1.0]])  # the nearest outweighs the three others
+    np.testing.assert_array_equal(densest_neighbor(Y, index, heavy, 1.0), [[0.0, 0.0]])
+
+
+@pytest.mark.parametrize("objective", ["tsne", "lle"])
+def test_of_equal_fitted_rows_the_first_gives_its_place(objective):
+    rows = np.concatenate([X[:120], X[40:50]])
+    model = wk.AttractRepel(objective=objective, max_iter=30, random_state=0).fit(rows)
+    assert (model.embedding_[40:50] != model.embedding_[120:]).any()  # equal rows are not one item here
+    np.testing.assert_array_equal(model.transform(X[40:50]), model.embedding_[40:50])

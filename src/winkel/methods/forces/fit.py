@@ -21,7 +21,7 @@ from ...problem.distortions.base import registered
 from ...run import Run
 from ...solvers import iterate
 from ...typing import FloatArray, Metric
-from ..starts import principal_start, spectral_start
+from ..starts import SAMPLE, principal_start, rough_principal_start, spectral_start
 from .data_kernels import NewRows, Source, similarity_matrix
 from .held import Fields
 from .objectives.base import Objective, Sums
@@ -206,5 +206,8 @@ def _start(source: Source, objective: Objective, settings: Settings, plan: Sched
         if source.table is None:
             refuse("init", '"spectral", "random" or an array where there are no rows', how)
         rows = source.table.values
-        Y = principal_start(rows.toarray() if sp.issparse(rows) else rows, settings.n_components)
+        if source.n > SAMPLE:
+            Y = rough_principal_start(rows, settings.n_components, run)
+        else:
+            Y = principal_start(rows.toarray() if sp.issparse(rows) else rows, settings.n_components)
     return scaled_start(Y, plan.start_spread + plan.row_spread * source.n**0.5, run).astype(source.dtype)
