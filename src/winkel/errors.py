@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 __all__ = [
     "DataWarning",
     "InvalidInputError",
@@ -78,19 +75,6 @@ class NotConvergedWarning(UserWarning):
 
 class DataWarning(UserWarning):
     """The data has a property that a user should know of, and its stated treatment was applied."""
-
-
-@contextmanager
-def telling_of_memory(what: str, advice: str) -> Iterator[None]:
-    """Turns a bare MemoryError into one that says what ran out of memory and what to do; also a decorator."""
-    try:
-        yield
-    except MemoryError as error:
-        if isinstance(error, WinkelError):
-            raise
-        raise MemoryLimitError(
-            f"{what} ran out of memory ({str(error) or 'the system gave no more'}). {advice}"
-        ) from error
 
 
 def missing_extra(package: str, extra: str, purpose: str) -> MissingDependencyError:

@@ -20,7 +20,8 @@ from .data.annotated import add_to_h5ad, require_anndata
 from .data.archive import atomic_file
 from .data.files import suffix_of
 from .embedding import Embedding, load
-from .errors import InvalidInputError, ModelFileError, missing_extra, telling_of_memory
+from .errors import InvalidInputError, ModelFileError, missing_extra
+from .run import telling_of_memory
 from .typing import FloatArray
 
 MODEL_SUFFIX = ".winkel"

@@ -18,6 +18,7 @@ import secrets
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from .checks import integer, number, optional, refuse
-from .errors import MemoryLimitError
+from .errors import MemoryLimitError, WinkelError
 from .typing import RandomState
 
 
@@ -331,6 +332,19 @@ def format_memory(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"
+
+
+@contextmanager
+def telling_of_memory(what: str, advice: str) -> Iterator[None]:
+    """Turns a bare MemoryError into one that says what ran out of memory and what to do; also a decorator."""
+    try:
+        yield
+    except MemoryError as error:
+        if isinstance(error, WinkelError):
+            raise
+        raise MemoryLimitError(
+            f"{what} ran out of memory ({str(error) or 'the system gave no more'}). {advice}"
+        ) from error
 
 
 def check_memory(forecast: float, limit: int | None, what: str, advice: str) -> None:

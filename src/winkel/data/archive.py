@@ -36,14 +36,8 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from ..checks import existing_file, new_file, plain_json
-from ..errors import (
-    InvalidParameterError,
-    ModelFileError,
-    UnwritableFileError,
-    WinkelError,
-    telling_of_memory,
-)
-from ..run import available_memory, check_memory, format_memory
+from ..errors import InvalidParameterError, ModelFileError, UnwritableFileError, WinkelError
+from ..run import available_memory, check_memory, format_memory, telling_of_memory
 
 FORMAT = 1
 _MAGIC = b"\x89winkel\n"

@@ -22,17 +22,11 @@ from ..data.archive import Archive, write_archive
 from ..data.serialize import Packer, unpack
 from ..data.table import looks_like_distances
 from ..embedding import Embedding, History, Status, from_arrays, to_arrays
-from ..errors import (
-    DataWarning,
-    InvalidInputError,
-    InvalidParameterError,
-    ModelFileError,
-    telling_of_memory,
-)
+from ..errors import DataWarning, InvalidInputError, InvalidParameterError, ModelFileError
 from ..graph import Graph
 from ..graph.metrics import metric_name
 from ..measures.faithfulness import Faithfulness, measure
-from ..run import CHECKPOINT_SECONDS, Run
+from ..run import CHECKPOINT_SECONDS, Run, telling_of_memory
 from ..solvers.base import digest
 from ..typing import FloatArray, Metric, RandomState
 from . import magnitudes, registry

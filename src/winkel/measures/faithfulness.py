@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..data import Table
 from ..data.annotated import named_labels
 from ..data.archive import atomic_file
-from ..errors import InvalidParameterError, MissingDependencyError, telling_of_memory
+from ..errors import InvalidParameterError, MissingDependencyError
 from ..graph import Graph
-from ..run import Run
+from ..run import Run, telling_of_memory
 from ..typing import FloatArray, Metric, RandomState
 from .context import Context, Measured
 from .registry import Score, ScoreDefinition, chosen_scores

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..checks import integer, new_file
 from ..data.archive import atomic_file
-from ..errors import telling_of_memory
+from ..run import telling_of_memory
 from ..typing import Metric
 from .html.page import page
 from .html.parts import build_parts

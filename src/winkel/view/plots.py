@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import integer, new_file, positive
 from ..data.archive import atomic_file
-from ..errors import InvalidInputError, InvalidParameterError, missing_extra, telling_of_memory
+from ..errors import InvalidInputError, InvalidParameterError, missing_extra
 from ..maps import Map, as_map
 from ..measures.faithfulness import Faithfulness
 from ..measures.tearing import Seams, Tearing, find_tearing, map_pieces
-from ..run import available_cores
+from ..run import available_cores, telling_of_memory
 from ..typing import FloatArray, IntArray
 from .layers import (
     ALARM,
