@@ -234,8 +234,19 @@ def forecast(shape: tuple[int, int], nnz: int | None, settings: Settings) -> flo
     pairs = (1 - settings.sparsity) * m * m / 2
     matched = 20.0 * entries + 300.0 * m * settings.n_components + 64.0 * pairs
     square = 48.0 * m * m if settings.solver == "dense" else 0.0
-    extended = 12e6 + (58.0 * settings.extension_neighbors + 8.0 * columns) * n if m < n else 0.0
-    return 8e6 + matched + square + extended
+    row = 58.0 * settings.extension_neighbors + 8.0 * columns + 165.0 * settings.n_components
+    extended = 12e6 + row * n if m < n else 0.0
+    held = matched + square
+    if nnz is not None:
+        held = max(held, 0.5 * held + _sparse_memory(m, columns, nnz * m / n))
+    return 8e6 + held + extended
+
+
+def _sparse_memory(n: int, columns: int, nnz: float) -> float:
+    """Bytes that sparse rows take beside: products held at a time, or the products of columns, as they come and dense."""
+    few = min(n, columns)
+    square = float(few) ** 2 if few <= 3000 else 0.0  # beyond that the start is found without them
+    return max(40.0 * min(2**20, n * n), 8.0 * square + 12.0 * min(square, nnz**2 / n))
 
 
 def _without_angles(X: Rows, settings: Settings, run: Run) -> Embedding:

@@ -34,7 +34,7 @@ _BINS = 180
 _LOWEST, _HIGHEST = 0.01, 0.999  # where "auto" may put the threshold
 _PAIR_BYTES = 28  # a pair in the list of the join and twice in S
 _MANY_ISOLATED = 0.05  # beyond this share of the rows the threshold is too high
-_PRODUCTS = 2**22  # products of sparse rows that are held at a time
+_PRODUCTS = 2**20  # products of sparse rows that are held at a time
 _STEP = 0.9  # virtual inputs stand this part of the threshold's angle apart
 
 
