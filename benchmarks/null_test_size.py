@@ -1,6 +1,6 @@
 """Size and power of `wk.null_test`: how often it calls a cluster "not by chance" where there is none, and where there are some.
 
-    python benchmarks/null_test_size.py [--fresh] [--sets 100] [--rows 120] [--repeats 19]
+    python benchmarks/null_test_size.py [--fresh] [--only TEXT] [--sets 100] [--rows 120] [--repeats 19]
 
 The settings of the test were chosen in view of the first cases. Those of --fresh came afterwards, from other families, and nothing was
 chosen by them: curved surfaces, heavy tails, unequal densities, pixels of digits each put in an order of its own.
@@ -125,6 +125,7 @@ def main() -> None:
     parser.add_argument(
         "--fresh", action="store_true", help="cases that played no part in the choice of settings"
     )
+    parser.add_argument("--only", default="", help="cases whose name has this text")
     parser.add_argument("--sets", type=int, default=100)
     parser.add_argument("--rows", type=int, default=120)
     parser.add_argument("--repeats", type=int, default=19)
@@ -138,6 +139,8 @@ def main() -> None:
         "| data | null | any cluster not by chance | ± | neighbours kept | by chance |\n|---|---|---|---|---|---|"
     )
     for name, make in (FRESH if options.fresh else CASES).items():
+        if options.only not in name:
+            continue
         for null in ("local", "gaussian") if "6 apart" in name else ("local",):
             called, kept, chance = [], [], []
             for k in range(options.sets):
