@@ -27,13 +27,11 @@ def digits():
     return wk.spectrum(X, labels=LABELS, model=wk.MDE(max_iter=60), n_jobs=1)
 
 
-def test_more_neighbours_are_kept_and_less_of_the_whole_along_the_line(roll):
+def test_more_neighbours_are_kept_and_more_is_torn_along_the_line(roll):
     recall, torn = roll.scores["neighbor_recall"], roll.scores["tearing"]
-    far = roll.scores["distance_correlation"]
     assert recall[-1] > recall[0] + 0.02
     assert (np.diff(recall) > -0.01).all()
-    assert far[-1] < far[0]
-    assert torn[0] < 0.01
+    assert torn[0] == 0 < torn[-1]
 
 
 def test_each_map_is_about_as_good_as_one_by_itself(roll):

@@ -1,7 +1,7 @@
 """Neighbours to be preserved: what draws them together, by their distances at two scales, and what keeps others apart.
 
-In the default map a row gives half of its attraction to its nearest neighbours and half to a wider surrounding. The first half keeps
-the order of the few nearest, which weights alike for all neighbours lose; the second half keeps the shape of what is farther away.
+In the default map a row gives more than half of its attraction to its nearest neighbours and the rest to a wider surrounding. The first
+part keeps the order of the few nearest, which weights alike for all neighbours lose; the second keeps the shape of what is farther away.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from ...problem.distortions.base import as_penalty, scaled
 from ...run import Run
 from ...typing import FloatArray, IntArray, Metric
 
-# Perplexities of the two scales, in terms of n_neighbors: 12 and 60 for the usual 15.
-NEAR, WIDE = 0.8, 4.0
+# Perplexities of the two scales, in terms of n_neighbors: 18 and 60 for the usual 15; and what of its attraction a row gives to the first.
+NEAR, WIDE, NEAR_SHARE = 1.2, 4.0, 0.6
 # Neighbours that are listed for them, in terms of n_neighbors, at least and at most; between, as many as make PAIRS entries in
 # all: a search of few rows finds long lists as fast as short ones, one of many rows does not.
 SHORTEST, LONGEST, PAIRS = 2, 10, 2_000_000
@@ -182,7 +182,7 @@ def has_full_lists(graph: Graph) -> bool:
 def affinities(graph: Graph, n_neighbors: int, run: Run) -> tuple[NDArray[np.int32], FloatArray]:
     """Pairs i < j of rows of which one lists the other, and what each of the two gives to the other, summed; one on average.
 
-    All rows give as much in all: the mean of two Gaussians of its distances, whose perplexities (Hinton and Roweis 2002)
+    All rows give as much in all: a weighted mean of two Gaussians of its distances, whose perplexities (Hinton and Roweis 2002)
     are `NEAR` and `WIDE` times `n_neighbors`; a list shorter than that is weighed evenly.
     """
     index, distance = graph.knn_indices, graph.knn_distances
@@ -204,8 +204,9 @@ def given(distance: FloatArray, n_neighbors: int, run: Run) -> FloatArray:
     lengths = np.ascontiguousarray(distance)
     near = _core.calibrate_perplexity(lengths, max(1.0, NEAR * n_neighbors), run.n_jobs)
     wide = _core.calibrate_perplexity(lengths, WIDE * n_neighbors, run.n_jobs)
+    near *= near.dtype.type(NEAR_SHARE)
+    wide *= near.dtype.type(1 - NEAR_SHARE)
     near += wide
-    near *= near.dtype.type(0.5)
     return np.asarray(near)
 
 
