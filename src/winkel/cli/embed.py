@@ -37,8 +37,9 @@ def command(options: Namespace, console: Console) -> Outcome:
     if goes_by_shards(options):
         with _terminated_as_interrupted():
             return by_shards(options, console)
-    if options.scheduler is not None:
-        raise UsageError("--scheduler is for maps by shards: name a folder, such as out/, as output.")
+    for name in ("scheduler", "pca"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"--{name} is for maps by shards: name a folder, such as out/, as output.")
     recipe = _recipe(options)
     _check(options, recipe, console)
     table = table_of(options, console)

@@ -139,6 +139,12 @@ def _embed(command: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="with a folder as OUT: work on the Dask cluster at this address (tcp://…)",
     )
+    command.add_argument(
+        "--pca",
+        type=int,
+        metavar="COUNT",
+        help="with a folder as OUT: reduce the rows to so many principal components first",
+    )
     command.add_argument("--watch", action="store_true", help="show the map in the browser as it forms")
     _server(command)
 

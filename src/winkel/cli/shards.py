@@ -57,7 +57,8 @@ def command(options: Namespace, console: Console) -> Outcome:
     start = time.perf_counter()
     shared = {**shared_parameters(options, console), "time_limit": options.time_limit}
     with _client(options.scheduler) as client:
-        model = fit(recipe.method.make(recipe.settings, shared), source, folder=work, client=client)
+        estimator = recipe.method.make(recipe.settings, shared)
+        model = fit(estimator, source, folder=work, client=client, pca=options.pca)
     return _written(options, console, recipe, source, model, target, time.perf_counter() - start)
 
 

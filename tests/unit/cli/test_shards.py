@@ -68,6 +68,17 @@ def test_what_needs_all_rows_in_memory_is_refused(files, capsys, options, what):
     assert what in capsys.readouterr().err
 
 
-def test_a_scheduler_needs_a_folder(files, capsys):
-    assert main(["embed", "part0.parquet", "-o", "map.csv", "--scheduler", "tcp://127.0.0.1:1"]) == 2
-    assert "name a folder" in capsys.readouterr().err
+@pytest.mark.parametrize("option", [["--scheduler", "tcp://127.0.0.1:1"], ["--pca", "5"]])
+def test_what_is_for_shards_needs_a_folder(files, capsys, option):
+    assert main(["embed", "part0.parquet", "-o", "map.csv", *option]) == 2
+    assert f"{option[0]} is for maps by shards: name a folder" in capsys.readouterr().err
+
+
+def test_rows_are_reduced_to_principal_components_first(files, capsys):
+    assert embed("--pca", "5") == 0
+    table = pq.read_table("out/map.parquet")
+    found = np.column_stack([table.column(name).to_numpy() for name in ("y1", "y2")])
+    model = wk.MDE(random_state=0, max_iter=6)
+    np.testing.assert_array_equal(found, wk.scale.fit(model, "part*.parquet", pca=5).embedding_)
+    assert embed("--pca", "65") == 2
+    assert "pca must" in capsys.readouterr().err
