@@ -17,6 +17,10 @@ SAMPLE, _OVERSAMPLING, _SUBSPACE_ITERATIONS = 10_000, 8, 8  # of principal compo
 # A start by principal components: its standard deviation in terms of the root (in space, the cube root) of the number of rows, in
 # units of the Cauchy penalty; where rows far out end, and the noise, in standard deviations.
 _START_WIDTH, _WIDEST, _START_NOISE = 0.02, 3.0, 0.01
+# Rows farther from the mean than so many times the median of their distances count as if they were there: a few bad rows, far out, would
+# else decide where all others begin.
+_FAR_OUT, _MEAN_ROUNDS = 3.0, 2
+_BLOCK = 1024  # rows whose distances from the mean are taken at once
 _PIVOTS = 100  # of pivot MDS; its authors see no gain beyond about as many
 _NEAREST = 15  # neighbours at whose places a new row may begin
 
@@ -69,21 +73,50 @@ def principal_sample(n: int, run: Run) -> NDArray[np.int64]:
 def principal_axes(
     sample: Any, n_components: int, run: Run, *, directions: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The mean of rows, and roughly the directions of their largest variance as columns."""
+    """The mean of rows, and roughly the directions of their largest variance as columns; rows far out are drawn in."""
     m = sample.shape[1]
     scale = _inverse_lengths(sample) if directions else np.ones(sample.shape[0])
-    mean = _times(sample.T, (scale / len(scale))[:, None], run)[:, 0]
+    mean, weight = _mean_and_weights(sample, scale, run)
     Q = run.stream("directions").normal((m, min(m, n_components + _OVERSAMPLING)))
     for _ in range(_SUBSPACE_ITERATIONS):
         Q = qr(Q)[0]
-        Z = scale[:, None] * _times(sample, Q, run) - matmul(mean, Q)
+        Z = (weight * weight)[:, None] * (scale[:, None] * _times(sample, Q, run) - matmul(mean, Q))
         Q = _times(sample.T, scale[:, None] * Z, run) - np.outer(mean, Z.sum(axis=0))
     Q = qr(Q)[0]
-    Z = scale[:, None] * _times(sample, Q, run) - matmul(mean, Q)
+    Z = weight[:, None] * (scale[:, None] * _times(sample, Q, run) - matmul(mean, Q))
     top = matmul(Q, eigh(matmul(Z.T, Z))[1][:, ::-1][:, :n_components])
     largest = np.argmax(np.abs(top), axis=0)
     top *= np.sign(top[largest, np.arange(top.shape[1])])
     return mean, top
+
+
+def _mean_and_weights(
+    rows: Any, scale: NDArray[np.float64], run: Run
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The mean of rows times `scale`, and by what each row's distance from it is multiplied: 1 but for rows far out."""
+    weight = np.ones(len(scale))
+    mean = _times(rows.T, (scale / len(scale))[:, None], run)[:, 0]
+    for _ in range(_MEAN_ROUNDS):
+        distance = _distances(rows, scale, mean, run)
+        most = _FAR_OUT * float(np.median(distance))
+        if not 0 < most < float(distance.max()):
+            break
+        weight = most / np.maximum(distance, most)
+        share = weight / float(np.sum(weight))
+        mean = _times(rows.T, (scale * share)[:, None], run)[:, 0]
+    return mean, weight
+
+
+def _distances(
+    rows: Any, scale: NDArray[np.float64], mean: NDArray[np.float64], run: Run
+) -> NDArray[np.float64]:
+    """Distances of rows times `scale` from their mean."""
+    if issparse(rows):
+        along = scale * _times(rows, mean[:, None], run)[:, 0]
+        squares = np.square(scale * _lengths(rows)) - 2 * along + float(np.sum(mean * mean))
+        return np.sqrt(np.maximum(squares, 0))
+    blocks = (slice(first, first + _BLOCK) for first in range(0, len(scale), _BLOCK))
+    return np.concatenate([_lengths(scale[block, None] * rows[block] - mean) for block in blocks])
 
 
 def along_axes(
@@ -108,10 +141,15 @@ def _times(X: Any, block: NDArray[np.float64], run: Run) -> NDArray[np.float64]:
     return np.asarray(matmul(X, block.astype(X.dtype), run.n_jobs))
 
 
+def _lengths(X: Any) -> NDArray[np.float64]:
+    """The Euclidean length of each row."""
+    squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+    return np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
+
+
 def _inverse_lengths(X: Any) -> NDArray[np.float64]:
     """One over the Euclidean length of each row; one where that is zero."""
-    squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
-    length = np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
+    length = _lengths(X)
     return 1 / np.where(length > 0, length, 1)
 
 

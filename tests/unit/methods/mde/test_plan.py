@@ -151,3 +151,16 @@ def test_scale_is_the_best_in_squares():
     problem = wk.preserve_distances(X)
     np.testing.assert_allclose(fit_scale(problem, X / 7, problem.distortion.deviations), X)
     np.testing.assert_array_equal(fit_scale(problem, 0 * X, problem.distortion.deviations), 0)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix])
+def test_bad_rows_far_out_do_not_decide_where_a_map_begins(form):
+    rng = np.random.default_rng(0)
+    good = np.diag([3.0, 2.0, *[1.0] * 8]) @ rng.normal(size=(10, 400))
+    bad = 40 * np.abs(rng.normal(size=(40, 10))) * (np.arange(10) > 7)
+    rows = np.vstack([good.T, bad])
+    start = rough_principal_start(form(rows), 2, Run())[:400]
+    # The first two columns, in which the good rows vary the most, and not the last two.
+    A = np.column_stack([start, np.ones(400)])
+    rest = rows[:400, :2] - A @ np.linalg.lstsq(A, rows[:400, :2], rcond=None)[0]
+    assert np.var(rest) < 0.5 * np.var(rows[:400, :2])
