@@ -195,6 +195,7 @@ class SymmetricEigen {
     const auto add = kernel<algebra::add_multiple>();
     const auto dot = kernel<algebra::dot>();
     for (int64_t k = 0; k + 1 < n_; ++k) {
+      poll();
       const int64_t first = k + 1, count = n_ - first;
       double* v = row(k) + first;
       diagonal_[at(k)] = row(k)[k];
@@ -237,6 +238,7 @@ class SymmetricEigen {
     const auto dot = kernel<algebra::dot>();
     for (int64_t i = 0; i < n_; ++i) basis_[at(i * n_ + i)] = 1.0;
     for (int64_t k = n_ - 2; k >= 0; --k) {
+      poll();
       const double* v = row(k) + k + 1;
       const int64_t count = n_ - k - 1;
       if (scales_[at(k)] == 0.0) continue;
@@ -257,6 +259,7 @@ class SymmetricEigen {
       least = std::max(least, eps * (std::abs(diagonal_[at(i)]) + std::abs(off_[at(i)])));
     for (int64_t l = 0; l < n_; ++l) {
       for (int pass = 0;; ++pass) {
+        poll();
         int64_t m = l;
         while (m + 1 < n_ && std::abs(off_[at(m)]) > least) ++m;
         if (m == l) break;

@@ -180,7 +180,8 @@ LONG = {
     "similar_pairs": "_core.similar_pairs(points(150_000), 1e9, 0, 1000, 2)",
     "paths": "wk.graph.shortest_paths(wk.Graph.from_adjacency(lattice(200), entries='distances'), n_jobs=2)",
     "direct": "_core.direct_neighbors(p := points(40_000).astype(float), p, np.arange(40_000), 1, 5, 2)",
-    "simplex": "wk.KDS(n_atoms=2000, n_jobs=2).fit(points(4000))",
+    "simplex": "encode(points(200_000), points(1000), Coder(0.1))",
+    "eigenvectors": "eigh((a := rng.normal(size=(2500, 2500))) + a.T)",
     "one thread": "_core.search_queries(points(150_000), ones(150_000), points(150_000), ones(150_000), 0, 15, 1)",
 }
 
@@ -189,6 +190,8 @@ LONG = {
 def test_control_c_is_seen_soon(work):
     program = f"""
 import scipy.sparse as sp
+from winkel.algebra import eigh
+from winkel.methods.kds import Coder, encode
 points = lambda n: rng.normal(size=(n, 64)).astype(np.float32)
 ones = lambda n: np.ones(n, np.float32)
 

@@ -137,7 +137,9 @@ class Model:
         """The model of a map of `fitted`."""
         objective = objective_of(result.settings)
         k = objective.listed(fitted.shape[0], result.graph)
-        lists = None if result.graph is None else result.graph.knn_indices
+        graph = result.graph
+        # A map that rows were taken from has lists of all that there were.
+        lists = None if graph is None or graph.n != len(result.Y) else graph.knn_indices
         fields = Fields(result.Y, lists, run.n_jobs)
         return cls(result, objective, RowIndex.of(fitted, metric, k, run), fields)
 
