@@ -1,6 +1,6 @@
 """From parquet files on disk to a map on disk, by shards: time and peak memory of each stage.
 
-    python -m benchmarks.scale 1000000 --folder /tmp/scale [--workers 2] [--columns 50] [--keep] [--resume]
+    python -m benchmarks.scale 1000000 --folder FOLDER [--workers 2] [--columns 50] [--keep] [--resume]
 
 Rows are anisotropic Gaussian clusters of varied weight, scale and dimension, as in benchmarks/datasets.py, made a million at a time.
 The fit runs in a process of its own. Peak memory is the largest resident set of that process, mapped files included, and with
