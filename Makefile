@@ -60,7 +60,8 @@ coverage-run:
 	  -m pytest $(COVERED) -m "not slow and not browser" -n 2 -q -p no:cacheprovider
 	COVERAGE_FILE=$(COVERAGE)/data $(DEV)/python -m coverage combine --quiet
 	COVERAGE_FILE=$(COVERAGE)/data $(DEV)/python -m coverage report --show-missing --skip-covered
-	$(DEV)/gcovr --root cpp --object-directory $(COVERAGE) --merge-lines --merge-mode-functions merge-use-line-0 --sort uncovered-number $(COVERAGE)
+	$(DEV)/gcovr --root cpp --object-directory $(COVERAGE) --merge-lines --merge-mode-functions merge-use-line-0 --sort uncovered-number \
+	  --gcov-suspicious-hits-threshold 0 --gcov-ignore-parse-errors negative_hits.warn_once_per_file $(COVERAGE)
 
 # The pool, fork, cancellation and the main kernels under the thread sanitizer. Part of `make test`, too: seconds on a free machine.
 sanitize-threads: $(VENV)/.test

@@ -5,6 +5,7 @@
 
 #include "bindings.hpp"
 #include "checks.hpp"
+#include "core/eigen.hpp"
 #include "core/vecmath.hpp"
 
 namespace winkel {
@@ -33,14 +34,16 @@ void require_square(const Mat<const double>& a) {
   require(a.shape(0) == a.shape(1), "the matrix must be square");
 }
 
-std::pair<Out1<double>, Out2<double>> symmetric_eigen(Mat<const double> a) {
+std::pair<Out1<double>, Out2<double>> symmetric_eigen(Mat<const double> a, int64_t count, Threads threads) {
   require_square(a);
-  auto [values, value] = new_array<Out1<double>, double>({a.shape(0)}, true);
-  auto [vectors, vector] = new_array<Out2<double>, double>({a.shape(0), a.shape(0)}, true);
+  require(count >= 0 && count <= rows_in(a), "count must lie between zero and the number of rows");
+  const size_t wanted = static_cast<size_t>(count);
+  auto [values, value] = new_array<Out1<double>, double>({wanted}, true);
+  auto [vectors, vector] = new_array<Out2<double>, double>({wanted, a.shape(0)}, true);
   bool done = false;
   {
     const Unlocked unlocked;
-    done = SymmetricEigen(a.data(), rows_in(a)).run(value, vector);
+    done = SymmetricEigen(a.data(), rows_in(a), threads).run(count, value, vector);
   }
   require(done, "the eigenvalues were not found: is every entry finite?");
   return {values, vectors};
@@ -143,8 +146,8 @@ void bind_algebra(nb::module_& m) {
         nb::arg("threads"), doc);
   m.def("matrix_product", &product<double>, nb::arg("a"), nb::arg("b"), nb::arg("turn_a"), nb::arg("turn_b"),
         nb::arg("threads"), doc);
-  m.def("symmetric_eigen", &symmetric_eigen, nb::arg("a"),
-        "Ascending eigenvalues of a symmetric matrix, and its eigenvectors as rows.");
+  m.def("symmetric_eigen", &symmetric_eigen, nb::arg("a"), nb::arg("count"), nb::arg("threads"),
+        "The largest eigenvalues of a symmetric matrix, ascending, and their eigenvectors as rows.");
   m.def(
       "orthonormal_columns", &orthonormal_columns, nb::arg("columns"),
       "The QR decomposition of the matrix with these columns, given and returned as rows, and its triangle.");

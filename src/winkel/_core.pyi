@@ -28,12 +28,14 @@ def matrix_product(
 
 def symmetric_eigen(
     a: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    count: int,
+    threads: int,
 ) -> tuple[
     Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C")],
     Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")],
 ]:
     """
-    Ascending eigenvalues of a symmetric matrix, and its eigenvectors as rows.
+    The largest eigenvalues of a symmetric matrix, ascending, and their eigenvectors as rows.
     """
 
 def orthonormal_columns(

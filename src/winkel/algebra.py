@@ -71,9 +71,10 @@ def norm(a: Any) -> float:
     return float(np.sqrt(np.sum(np.square(a, dtype=np.float64))))
 
 
-def eigh(a: Any) -> tuple[Matrix, Matrix]:
-    """Ascending eigenvalues of a symmetric matrix, and its eigenvectors as columns."""
-    values, vectors = _core.symmetric_eigen(np.ascontiguousarray(a, dtype=np.float64))
+def eigh(a: Any, n_jobs: int = 1, *, largest: int | None = None) -> tuple[Matrix, Matrix]:
+    """Ascending eigenvalues of a symmetric matrix, and its eigenvectors as columns; if asked for, only those of so many largest."""
+    a = np.ascontiguousarray(a, dtype=np.float64)
+    values, vectors = _core.symmetric_eigen(a, len(a) if largest is None else largest, n_jobs)
     return values, np.ascontiguousarray(vectors.T)
 
 

@@ -33,6 +33,28 @@ def test_eigenvectors(n):
         np.testing.assert_allclose(vectors.T @ vectors, np.eye(n), atol=1e-12)
 
 
+@pytest.mark.parametrize("n", [8, 90, 700])  # above 512 rows products are summed by blocks
+@pytest.mark.parametrize("kind", ["any", "equal", "pieces"])
+def test_few_eigenvectors_of_a_matrix(n, kind):
+    a = normal(n, n)
+    matrix = a + a.T
+    if kind == "equal":  # two eigenvalues, each many times
+        basis = np.linalg.qr(a)[0]
+        matrix = (basis * np.where(np.arange(n) < n // 2, 1.0, 2.0)) @ basis.T
+        matrix = (matrix + matrix.T) / 2
+    elif kind == "pieces":
+        matrix = np.kron(np.eye(2), matrix[: n // 2, : n // 2])
+    count = n // 4
+    values, vectors = algebra.eigh(matrix, largest=count)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix)[-count:], atol=1e-11 * n)
+    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-11 * n)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-12)
+    for threads in (2, 3):
+        assert algebra.eigh(matrix, threads, largest=count)[1].tobytes() == vectors.tobytes()
+    whole = [algebra.eigh(matrix, threads)[1].tobytes() for threads in (1, 3)]
+    assert whole[0] == whole[1]
+
+
 def test_largest_eigenvectors():
     X = normal(300, 150) * np.linspace(1, 3, 150)
     values, vectors = algebra.largest_eigenvectors(X.T @ X, 3)

@@ -53,7 +53,13 @@ class Spectrum:
 
 
 def code_spectrum(
-    codes: sp.csr_array, k: int, *, constant: bool = False, ridge: float = 0.0, loops: float = 1.0
+    codes: sp.csr_array,
+    k: int,
+    *,
+    constant: bool = False,
+    ridge: float = 0.0,
+    loops: float = 1.0,
+    n_jobs: int = 1,
 ) -> Spectrum:
     """The k smoothest functions on the graph in which row i and atom j are joined with weight x_ij.
 
@@ -77,6 +83,8 @@ def code_spectrum(
         How much of the weight that an atom shares with no other, diag(XXᵀ), counts in the norm. With less than 1 it is
         L_A q = μ (diag(L_A) + loops diag(XXᵀ)) q; with 0, the normalized Laplacian of the atoms' graph without loops.
         Then an atom that most of its rows use alone no longer looks like a cluster.
+    n_jobs : int, default=1
+        Threads.
 
     Returns
     -------
@@ -106,8 +114,8 @@ def code_spectrum(
         joint = joint - np.outer(flat, flat)
     joint = (joint + joint.T) / 2
     wanted = min(k, len(used))
-    values, vectors = eigh(joint)  # all of them: solvers for a few lose equal eigenvalues
-    values, vectors = values[::-1][:wanted], vectors[:, ::-1][:, :wanted]
+    values, vectors = eigh(joint, n_jobs, largest=wanted)  # direct: iterative solvers lose equal eigenvalues
+    values, vectors = values[::-1], vectors[:, ::-1]
     largest = np.abs(vectors).argmax(axis=0)
     vectors = vectors * np.where(vectors[largest, np.arange(wanted)] < 0, -1.0, 1.0)
     atoms = np.zeros((codes.shape[1], k))
@@ -115,7 +123,7 @@ def code_spectrum(
     return Spectrum(np.clip(1.0 - values, 0.0, None), atoms)
 
 
-def orthonormal_spectrum(codes: sp.csr_array, k: int) -> Spectrum:
+def orthonormal_spectrum(codes: sp.csr_array, k: int, n_jobs: int = 1) -> Spectrum:
     """The k smoothest functions under the paper's constraint (eq 5): Q1 = 0 and QQᵀ = I over rows and atoms.
 
     With Q_Y = Q_A X it is trace(Q_A L_A Q_Aᵀ) at Q_A (I + XXᵀ) Q_Aᵀ = I, so the atoms' places solve
@@ -128,6 +136,8 @@ def orthonormal_spectrum(codes: sp.csr_array, k: int) -> Spectrum:
         Weights of the graph.
     k : int
         Number of functions.
+    n_jobs : int, default=1
+        Threads.
 
     Returns
     -------
@@ -153,11 +163,11 @@ def orthonormal_spectrum(codes: sp.csr_array, k: int) -> Spectrum:
     # In the basis of what is orthogonal to the constant function, so that a graph in pieces, with which μ = 0 has more
     # functions, gives no mixture with it; and there in the basis in which I + XXᵀ is the identity.
     rest = _orthogonal_to(1.0 + usage[used])
-    size, axes = eigh(matmul(rest.T, matmul(np.eye(len(used)) + joint, rest)))
-    basis = matmul(rest, axes / np.sqrt(size))
-    rough = matmul(basis.T, matmul(np.diag(usage[used]) - joint, basis))
-    values, inner = eigh((rough + rough.T) / 2.0)
-    vectors, values = matmul(basis, inner)[:, :wanted], values[:wanted]
+    size, axes = eigh(matmul(rest.T, matmul(np.eye(len(used)) + joint, rest, n_jobs), n_jobs), n_jobs)
+    basis = matmul(rest, axes / np.sqrt(size), n_jobs)
+    rough = matmul(basis.T, matmul(np.diag(usage[used]) - joint, basis, n_jobs), n_jobs)
+    values, inner = eigh((rough + rough.T) / -2.0, n_jobs, largest=wanted)
+    vectors, values = matmul(basis, inner[:, ::-1], n_jobs), -values[::-1]
     largest = np.abs(vectors).argmax(axis=0)
     vectors = vectors * np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
     atoms = np.zeros((codes.shape[1], k))
@@ -213,6 +223,7 @@ def spectral_clusters(
     n_vectors: int | None = None,
     ridge: float | None = None,
     graph: str = "links",
+    n_jobs: int = 1,
 ) -> Clusters:
     """The clusters of the rows: k-means on the directions of their spectral coordinates.
 
@@ -231,6 +242,8 @@ def spectral_clusters(
     graph : {"links", "paper"}, default="links"
         Which Laplacian is normalised: that of the atoms by their links to others, or as in the paper (section 6) that of the
         whole graph of rows and atoms.
+    n_jobs : int, default=1
+        Threads.
 
     Returns
     -------
@@ -247,7 +260,7 @@ def spectral_clusters(
     >>> np.bincount(spectral_clusters(codes, 2).labels).sum()
     np.int64(400)
     """
-    spectrum = cluster_spectrum(codes, n_clusters, n_vectors, ridge, choice("graph", graph, GRAPHS))
+    spectrum = cluster_spectrum(codes, n_clusters, n_vectors, ridge, choice("graph", graph, GRAPHS), n_jobs)
     points = directions(codes @ spectrum.atoms)
     centers = _means(points, n_clusters, seed)
     labels = nearest_centers(points, centers)
@@ -262,13 +275,15 @@ def spectral_clusters(
 
 
 def cluster_spectrum(
-    codes: sp.csr_array, n_clusters: int, n_vectors: int | None, ridge: float | None, graph: str
+    codes: sp.csr_array, n_clusters: int, n_vectors: int | None, ridge: float | None, graph: str, n_jobs: int
 ) -> Spectrum:
     """The Spectrum in whose coordinates clusters are looked for, each as large as it is important."""
     ours = graph == "links"
     wanted = n_vectors or (2 * n_clusters if ours else n_clusters)
     added = (RIDGE if ours else 0.0) if ridge is None else ridge
-    found = code_spectrum(codes, wanted, constant=True, ridge=added, loops=LOOPS if ours else 1.0)
+    found = code_spectrum(
+        codes, wanted, constant=True, ridge=added, loops=LOOPS if ours else 1.0, n_jobs=n_jobs
+    )
     if not ours:
         return found
     weights = importance(found.values, n_clusters, found.atoms.shape[1])

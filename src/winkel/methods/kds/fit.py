@@ -46,13 +46,13 @@ class Map:
 
     def read(self, codes: sp.csr_array, run: Run) -> dict[str, NDArray[Any]]:
         """The atoms' places."""
-        return {"atom_places": self.atom_places(codes)}
+        return {"atom_places": self.atom_places(codes, run.n_jobs)}
 
-    def atom_places(self, codes: sp.csr_array) -> NDArray[np.float64]:
+    def atom_places(self, codes: sp.csr_array, n_jobs: int) -> NDArray[np.float64]:
         """The atoms' places alone."""
         if self.constraint == "identity":
-            return orthonormal_spectrum(codes, self.n_components).atoms
-        return code_spectrum(codes, self.n_components).atoms
+            return orthonormal_spectrum(codes, self.n_components, n_jobs=n_jobs).atoms
+        return code_spectrum(codes, self.n_components, n_jobs=n_jobs).atoms
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,13 @@ class Clustering:
                 f"X has {n} rows, too few for n_clusters={self.n_clusters}; give more rows or ask for fewer clusters."
             )
         found: Clusters = spectral_clusters(
-            codes, self.n_clusters, run.seed, n_vectors=self.n_vectors, ridge=self.ridge, graph=self.graph
+            codes,
+            self.n_clusters,
+            run.seed,
+            n_vectors=self.n_vectors,
+            ridge=self.ridge,
+            graph=self.graph,
+            n_jobs=run.n_jobs,
         )
         warn_if_in_pieces(codes, self.n_clusters)
         return {
@@ -87,9 +93,9 @@ class Clustering:
             "cluster_centers": found.centers,
         }
 
-    def atom_places(self, codes: sp.csr_array) -> NDArray[np.float64]:
+    def atom_places(self, codes: sp.csr_array, n_jobs: int) -> NDArray[np.float64]:
         """The atoms' places alone."""
-        return cluster_spectrum(codes, self.n_clusters, self.n_vectors, self.ridge, self.graph).atoms
+        return cluster_spectrum(codes, self.n_clusters, self.n_vectors, self.ridge, self.graph, n_jobs).atoms
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +120,7 @@ def fit(table: Table, settings: Settings, run: Run) -> Fit:
     rows: Rows = table.values
     n = rows.shape[0]
     settings = _usable(_following(settings, n), n)
-    trained = train(rows, settings.training, run, _drawing(settings))
+    trained = train(rows, settings.training, run, _drawing(settings, run))
     return _finish(
         trained, encode(rows, trained.atoms, settings.training.coder, run), settings, run, rows.dtype
     )
@@ -125,7 +131,7 @@ def fit_batches(batches: BatchSource, settings: Settings, run: Run) -> Fit:
     stream = StreamBatches(batches)
     first = first_rows(stream, settings.training.n_atoms)
     settings = _usable(settings, first.shape[0])
-    trained = train(stream, settings.training, run, _drawing(settings))
+    trained = train(stream, settings.training, run, _drawing(settings, run))
     codes = encode_batches(stream, trained.atoms, settings.training.coder, run, first.dtype)
     return _finish(trained, codes, settings, run, first.dtype)
 
@@ -135,8 +141,8 @@ def place(codes: sp.csr_array, atom_places: FloatArray, dtype: Any) -> FloatArra
     return np.asarray(codes @ atom_places).astype(dtype)
 
 
-def _drawing(settings: Settings) -> Any:
-    return lambda codes: np.asarray(codes @ settings.goal.atom_places(codes))
+def _drawing(settings: Settings, run: Run) -> Any:
+    return lambda codes: np.asarray(codes @ settings.goal.atom_places(codes, run.n_jobs))
 
 
 def _finish(trained: Trained, codes: Codes, settings: Settings, run: Run, dtype: Any) -> Fit:
