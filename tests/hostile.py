@@ -253,7 +253,7 @@ CALLS: dict[str, Call] = {
     "random_integers": call(C.random_integers, 0, 0, 0, 5, 10),
     "philox4x32": call(C.philox4x32, (0, 1, 2, 3), (4, 5)),
     "sample_pairs": call(C.sample_pairs, N, 10, 0, lambda: np.array([1, 2]), 1),
-    "place_rows": call(C.place_rows, array(N, 2), array(2, 2), lambda: [anchors()], 20, 1e-6, 1, 1, potential),
+    "place_rows": call(C.place_rows, array(N, 2), array(2, 2), lambda: [anchors()], 20, 1e-6, 1, potential),
     "HeldPotential": call(C.HeldPotential, array(16, 16), [-4.0, -4.0], 0.5, array(1)),
     "symmetric_eigen": call(C.symmetric_eigen, array(4, 4), 2, 1),
     "orthonormal_columns": call(C.orthonormal_columns, array(3, N)),

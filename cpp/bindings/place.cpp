@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -113,12 +114,10 @@ void bind_place(nb::module_& m) {
   m.def(
       "place_rows",
       [](Mat<const double> Y, Mat<const double> starts, std::vector<const Group*> groups, int max_iter,
-         double tol, Threads threads, int64_t n_starts, const Potential* potential) {
+         double tol, Threads threads, const Potential* potential) {
         if (Y.shape(1) != starts.shape(1)) throw std::invalid_argument("dimensions differ");
         if (max_iter < 0) throw std::invalid_argument("max_iter must not be negative");
-        if (n_starts < 1 || starts.shape(0) % static_cast<size_t>(n_starts) != 0)
-          throw std::invalid_argument("every row needs as many starts");
-        const size_t n_rows = starts.shape(0) / static_cast<size_t>(n_starts);
+        const size_t n_rows = starts.shape(0);
         std::vector<AnchorGroup> parts;
         for (const Group* g : groups) {
           if (g == nullptr) throw std::invalid_argument("a group is missing");
@@ -134,14 +133,15 @@ void bind_place(nb::module_& m) {
                                   max_iter,
                                   tol,
                                   potential == nullptr ? nullptr : potential->over(n_rows, Y.shape(1))};
+        std::copy_n(starts.data(), starts.size(), out);
         const Unlocked unlocked;
-        place_rows(placement, static_cast<int64_t>(n_rows), starts.data(), n_starts, out, threads);
+        place_rows(placement, static_cast<int64_t>(n_rows), out, threads);
         return array;
       },
       nb::arg("Y"), nb::arg("starts"), nb::arg("groups"), nb::arg("max_iter"), nb::arg("tol"),
-      nb::arg("threads"), nb::arg("n_starts") = 1, nb::arg("potential").none() = nb::none(),
-      "Positions of new points, each minimising its own distortion against anchors Y and the potential, the "
-      "best of what it finds from its starts, which follow one another.");
+      nb::arg("threads"), nb::arg("potential").none() = nb::none(),
+      "Positions of new points, each minimising its own distortion against anchors Y and the potential, from "
+      "where it starts.");
 }
 
 }  // namespace winkel

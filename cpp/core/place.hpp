@@ -121,8 +121,8 @@ class RowPlacer {
     factors_.resize(padded);
   }
 
-  // Moves y to a local minimum; returns the value there.
-  double place(int64_t row, double* y) {
+  // Moves y to a local minimum.
+  void place(int64_t row, double* y) {
     double value = evaluate(row, y, gradient_.data());
     const double first = norm(gradient_);
     double step = first > 0.0 ? 0.1 * spread(row, y) / first : 0.0;
@@ -135,7 +135,7 @@ class RowPlacer {
         for (size_t c = 0; c < dim(); ++c) trial_[c] = y[c] - step * gradient_[c];
         next = evaluate(row, trial_.data(), trial_gradient_.data());
         if (next <= value - 1e-4 * step * slope) break;
-        if (++tries == 30) return value;
+        if (++tries == 30) return;
       }
       double ss = 0.0, sy = 0.0;
       for (size_t c = 0; c < dim(); ++c) {
@@ -148,7 +148,6 @@ class RowPlacer {
       value = next;
       step = sy > 0.0 ? ss / sy : 4.0 * step;
     }
-    return value;
   }
 
  private:
@@ -211,23 +210,13 @@ class RowPlacer {
   std::vector<double> gradient_, trial_, trial_gradient_, squares_, weights_, deviations_, factors_;
 };
 
-// Each row from each of its starts (rows × n_starts × m); Y gets the place of least value, the first of
-// equals.
-inline void place_rows(const Placement& p, int64_t n_rows, const double* starts, int64_t n_starts, double* Y,
-                       int threads) {
+// Each row of Y from where it is.
+inline void place_rows(const Placement& p, int64_t n_rows, double* Y, int threads) {
   parallel_blocks(n_rows, 16, threads, [&](int64_t lo, int64_t hi) {
     RowPlacer placer(p);
-    std::vector<double> y(static_cast<size_t>(p.m));
     for (int64_t row = lo; row < hi; ++row) {
       poll();
-      double least = 0.0;
-      for (int64_t s = 0; s < n_starts; ++s) {
-        std::copy_n(starts + (row * n_starts + s) * p.m, p.m, y.data());
-        const double value = placer.place(row, y.data());
-        if (s > 0 && !(value < least)) continue;
-        least = value;
-        std::copy_n(y.data(), p.m, Y + row * p.m);
-      }
+      placer.place(row, Y + row * p.m);
     }
   });
 }

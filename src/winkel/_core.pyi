@@ -1135,11 +1135,10 @@ def place_rows(
     max_iter: int,
     tol: float,
     threads: int,
-    n_starts: int = 1,
     potential: HeldPotential | None = None,
 ) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C")]:
     """
-    Positions of new points, each minimising its own distortion against anchors Y and the potential, the best of what it finds from its starts, which follow one another.
+    Positions of new points, each minimising its own distortion against anchors Y and the potential, from where it starts.
     """
 
 @overload

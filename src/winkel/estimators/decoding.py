@@ -65,8 +65,14 @@ def new_row_factor(model: Any, rows: Matrix, places: FloatArray) -> float:
     again = np.sort(Stream.named(0, "rows placed again").permutation(n)[: min(_PLACED_AGAIN, n // 10)])
     rest = np.setdiff1d(np.arange(n), again)
     twin = copy.copy(model)
-    twin._rows, twin._item_of = rows[rest], None
-    twin.result_ = replace(model.result_, Y=places[rest])
+    twin._rows = rows[rest]
+    if "_item_of" in model._fitted:  # as if the others had not been fitted, but placed afterwards
+        number = np.full(n, -1)
+        number[rest] = np.arange(len(rest))
+        items = np.arange(n) if model._item_of is None else model._item_of
+        twin._item_of = np.where(items >= 0, number[items], -1)
+    else:
+        twin.result_ = replace(model.result_, Y=places[rest])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found, stated = Decoder.of(rows[rest], places[rest]).decode(twin.transform(rows[again]))

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from ..algebra import eigh, largest_eigenvectors, matmul, norm, power, qr, tanh
 from ..graph import Graph, path_matrix, spectral_coordinates
 from ..run import Run
-from ..typing import FloatArray, Metric
+from ..typing import FloatArray, IntArray, Metric
 
 SAMPLE, _OVERSAMPLING, _SUBSPACE_ITERATIONS = 10_000, 8, 8  # of principal components for a start
 # A start by principal components: its standard deviation in terms of the root (in space, the cube root) of the number of rows, in
@@ -187,12 +187,13 @@ def weighted_mean(Y: FloatArray, index: NDArray[np.int32], distance: FloatArray)
     return position / total[:, None]
 
 
-def neighbor_width(Y: FloatArray, lists: NDArray[np.int32]) -> float:
-    """The median distance on the map between rows and the nearest of those that they list; 1 where that is nothing."""
-    near = lists[:, :_NEAREST]
+def neighbor_width(Y: FloatArray, lists: NDArray[np.int32], rows: IntArray | None = None) -> float:
+    """The median distance on the map between `rows`, or all, and the nearest of those that they list; 1 where that is nothing."""
+    own = np.arange(len(lists)) if rows is None else rows
+    near = lists[own, :_NEAREST]
     square: NDArray[np.float64] = np.zeros(near.shape)
     for column in np.asarray(Y, dtype=np.float64).T:
-        square += np.square(column[:, None] - column[near])
+        square += np.square(column[own, None] - column[near])
     found = float(np.sqrt(np.median(square[near >= 0]))) if near.size else 0.0
     return found if found > 0 else 1.0
 

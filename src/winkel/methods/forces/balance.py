@@ -52,7 +52,7 @@ def balanced_places(Y: FloatArray, new: NewRows, weights: Matrix, balance: Balan
         start = weighted_mean(anchors, new.index, new.distance)
     else:
         start = densest_neighbor(anchors, new.index, np.abs(weights), width)
-    return _core.place_rows(anchors, start, groups, _MAX_ITER, _TOL, run.n_jobs, 1, potential)
+    return _core.place_rows(anchors, start, groups, _MAX_ITER, _TOL, run.n_jobs, potential)
 
 
 def _landmarks(n: int, each: float | Matrix, balance: Balance, run: Run) -> _core.AnchorGroup:

@@ -17,10 +17,12 @@ from ...data.table import has_equal_rows
 from ...embedding import Embedding, History, Status
 from ...errors import DataWarning
 from ...graph import Graph
+from ...graph.graph import require_neighbor_lists
 from ...graph.knn import count_items, nearest_rows
 from ...problem import Anchored, Centered, Problem, Standardized, solve
 from ...run import Run
 from ...typing import FloatArray, IntArray
+from ..starts import neighbor_width
 from .distinct import Items, find_items
 from .leanings import Leanings
 from .lengths import flat_loss
@@ -30,7 +32,7 @@ from .plan import FLAT, FOCUS_SETTINGS, ITERATIONS, Settings, Source, focus_of, 
 from .spectrum import plan_after
 
 _BLOCK = 4096  # new rows placed at a time, which bounds the memory
-_WIDE = 4  # times as many fitted rows as neighbours attract a new one at most
+_LISTED = 2  # times as many fitted rows as neighbours attract a new one at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +58,13 @@ class Model:
             assert self.rows is not None
             settings = self.settings
             forces = settings.forces if settings.preserve == "neighbors" and self.repulsion > 0 else None
-            self._kept["surroundings"] = Surroundings.of(
-                self.rows, self.places, str(settings.metric), self.n_listed, forces, run
-            )
+            found = Surroundings.of(self.rows, self.places, str(settings.metric), self.n_listed, forces, run)
+            graph, items = self.result.graph, self.items
+            if forces is not None and forces.short_ranged and graph is not None:
+                index, distance = require_neighbor_lists(graph, "transform")
+                width = neighbor_width(self.result.Y, index, items)
+                found = replace(found, reach=distance[items, -1], width=width)
+            self._kept["surroundings"] = found
         return self._kept["surroundings"]
 
     @property
@@ -73,7 +79,7 @@ class Model:
         if self.flat or not self.settings.forces.cauchy or graph is None or graph.knn_distances is None:
             return None
         n = len(self.places)
-        listed = min(n, max(k, min(list_length(n, k), _WIDE * k)))
+        listed = min(n, max(k, min(list_length(n, k), _LISTED * k)))
         return Affinities(k, listed, float(k))
 
     @property
@@ -167,16 +173,19 @@ def place(model: Model, rows: Table, run: Run) -> FloatArray:
         return np.repeat(Y, rows.shape[0], axis=0)
     index, distance = _neighbors(model, rows, run, wide=True)
     placed: FloatArray = Y[index[:, 0]]
-    new, affinities = np.flatnonzero(distance[:, 0] > 0), model.affinities
+    new, affinities, around = np.flatnonzero(distance[:, 0] > 0), model.affinities, model.surroundings(run)
     for start in range(0, len(new), _BLOCK):
         part = new[start : start + _BLOCK]
         if model.flat:
             lengths = distance[part] * model.distance_scale
             placed[part] = place_by_distances(Y, index[part], lengths, flat_loss, run)
         elif settings.preserve == "neighbors":
+            weights = None
+            if affinities is not None and around.reach is not None:
+                weights = affinities.weights(distance[part], around.reach[index[part]], run)
             placed[part] = place_by_neighbors(
                 Y, index[part], distance[part], settings.forces, model.repulsion, run,
-                weights=None if affinities is None else affinities.weights(distance[part], run), held=model.surroundings(run).held,
+                weights=weights, held=around.held, width=around.width,
             )  # fmt: skip
         else:
             placed[part] = _place_by_landmarks(model, rows.rows(part), run)

@@ -19,13 +19,12 @@ from ...problem.grid import HeldField
 from ...problem.tabulation import tabulated
 from ...run import Run
 from ...typing import FloatArray
-from ..starts import weighted_mean
-from .neighbors import Forces, given
+from ..starts import densest_neighbor, weighted_mean
+from .neighbors import NEAR, Forces
 
 MAX_LANDMARKS = 512
 _MAX_ITER, _TOL, _TRIES = 200, 1e-6, 30
 _NEAREST = 8  # landmarks between which a row begins
-_STARTS = 5  # nearest neighbours at whose places a row begins as well
 _GRID_FROM = 1000  # rows; fewer are summed one by one in as little time
 
 Matrix = NDArray[np.float64]
@@ -41,11 +40,14 @@ class Surroundings:
     """What new rows meet, made once for a map: an index of the fitted rows, and the repulsion of all of them.
 
     `held` is the field Σⱼ (1 + |y − yⱼ|²)^−a on a grid, for the Cauchy penalty in the plane and in space; None where fitted rows repel one by
-    one. Both are functions of the fitted rows and their places alone: a model file need not hold them.
+    one. `reach` is how far the last neighbour of each fitted row is, and `width` how far from its neighbours a row is on the map; both
+    for the Cauchy penalty. All are functions of the fitted rows, their neighbours and their places: a model file need not hold them.
     """
 
     index: RowIndex
     held: HeldField | None
+    reach: FloatArray | None = None
+    width: float | None = None
 
     @classmethod
     def of(
@@ -58,18 +60,23 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Affinities:
-    """How strongly its nearest fitted rows attract a new one: by their distances, as in the fit (neighbors.py).
+    """How strongly its nearest fitted rows attract a new one, which is said from both sides, as in the fit (neighbors.py).
 
-    `n_neighbors` is what was asked for, `listed` how many fitted rows a new one lists, `total` what they weigh in all.
+    The new row gives one, by the distances: a Gaussian of the fit's first perplexity. Every fitted row that would have it among
+    its `n_neighbors` gives a share of one, alike: one that has many such rows near it is drawn to them, and not to rows whose
+    own neighbours are nearer than it is. Weights are `total` in all; `listed` is how many fitted rows a new one lists.
     """
 
     n_neighbors: int
     listed: int
     total: float
 
-    def weights(self, distance: FloatArray, run: Run) -> FloatArray:
-        """Weights of the listed rows (q × listed), of each row by itself."""
-        return np.asarray(self.total * given(distance, self.n_neighbors, run), dtype=np.float64)
+    def weights(self, distance: FloatArray, reach: FloatArray, run: Run) -> FloatArray:
+        """Weights of the listed rows (q × listed) by their distances and how far their own last neighbours are; each row by itself."""
+        lengths = np.ascontiguousarray(distance)
+        given = _core.calibrate_perplexity(lengths, max(1.0, NEAR * self.n_neighbors), run.n_jobs)
+        weights = given.astype(np.float64) + np.where(distance < reach, 1 / self.n_neighbors, 0.0)
+        return np.asarray(weights * (self.total / weights.sum(axis=1, keepdims=True)))
 
 
 def _held_field(Y: FloatArray, forces: Forces, run: Run) -> HeldField | None:
@@ -89,13 +96,15 @@ def place_by_neighbors(
     *,
     weights: FloatArray | None = None,
     held: HeldField | None = None,
+    width: float | None = None,
 ) -> FloatArray:
     """Positions where attraction by the neighbours (q × k) and repulsion by fitted rows balance.
 
     `weights` (q × k, by default 1) are those of the neighbours' attraction. `repulsion` is the total repulsive weight of a
     row, shared by all others: what a fitted row met on average. The Cauchy penalty is felt by close rows only, which no sample
     of landmarks can stand for: there all fitted rows repel, by the field that the map holds (`held`) where there is one. A
-    row whose neighbours lie in several places begins at each of the nearest and between them, and keeps the best.
+    row begins between its neighbours; with `width`, how far apart neighbours are on the map, at the place of the one about which most
+    of them lie, since they may lie in several places.
     """
     anchors = np.ascontiguousarray(Y, dtype=np.float64)
     groups = [_penalty_group(forces.attractive, index, 1.0 if weights is None else weights)]
@@ -107,12 +116,11 @@ def place_by_neighbors(
         else:
             marks = np.arange(len(Y), dtype=np.int32) if forces.short_ranged else landmarks(len(Y), run)
             groups.append(_penalty_group(forces.repulsive, marks[None, :], -repulsion / marks.size))
-    near = index[:, :_STARTS] if forces.short_ranged else index[:, :0]
-    starts = np.concatenate([weighted_mean(anchors, index, distance)[:, None], anchors[near]], axis=1)
-    n_starts = starts.shape[1]
-    return _core.place_rows(
-        anchors, starts.reshape(-1, Y.shape[1]), groups, _MAX_ITER, _TOL, run.n_jobs, n_starts, potential
-    )
+    if width is None:
+        start = weighted_mean(anchors, index, distance)
+    else:
+        start = densest_neighbor(anchors, index, np.ones(index.shape) if weights is None else weights, width)
+    return _core.place_rows(anchors, start, groups, _MAX_ITER, _TOL, run.n_jobs, potential)
 
 
 def place_by_distances(

@@ -64,7 +64,7 @@ def test_beyond_the_grid_the_field_goes_on_as_it_ends(map_and_lists):
     # A neighbour far outside pulls the row there; nothing holds it back.
     far = np.concatenate([Y, [[500.0, 500.0]]])
     group = placement._penalty_group(FORCES.attractive, np.array([[1500]], dtype=np.int32), 1.0)
-    found = _core.place_rows(far, np.array([[490.0, 503.0]]), [group], 200, 1e-9, 1, 1, potential)
+    found = _core.place_rows(far, np.array([[490.0, 503.0]]), [group], 200, 1e-9, 1, potential)
     np.testing.assert_allclose(found, [[500.0, 500.0]], atol=1e-3)
 
 
@@ -93,18 +93,50 @@ def test_small_maps_and_other_dimensions_hold_no_field(map_and_lists):
     assert _held_field(Y, Forces.of("auto", "log", "auto", 2, Centered()), RUN) is None
 
 
-def test_new_rows_are_weighted_by_their_distances_as_fitted_ones_are():
+def test_new_rows_are_weighted_from_both_sides():
     distance = np.random.default_rng(0).uniform(1, 2, size=(20, 40))
     distance.sort(axis=1)
-    weights = Affinities(n_neighbors=5, listed=40, total=5.0).weights(distance, RUN)
-    np.testing.assert_allclose(weights.sum(axis=1), 5.0)
-    assert (np.diff(weights, axis=1) <= 0).all()  # nearer ones weigh more
-    np.testing.assert_array_equal(weights[3], Affinities(5, 40, 5.0).weights(distance[3:4], Run(n_jobs=1))[0])
-    # The mean of two distributions with perplexities of 0.8 and 4 times n_neighbors, which lies between them.
-    share = weights / 5
-    perplexity = np.exp(-(share * np.log(share)).sum(axis=1))
-    assert (perplexity > 4).all()
-    assert (perplexity < 20).all()
+    affinities = Affinities(n_neighbors=5, listed=40, total=5.0)
+    # Nobody would have the new rows among its neighbours: what they give, at a perplexity of 1.2 × 5, is all.
+    given = affinities.weights(distance, np.zeros(distance.shape), RUN)
+    np.testing.assert_allclose(given.sum(axis=1), 5.0)
+    assert (np.diff(given, axis=1) <= 0).all()  # nearer ones weigh more
+    share = given / 5
+    np.testing.assert_allclose(np.exp(-(share * np.log(share)).sum(axis=1)), 6.0, rtol=1e-6)
+    # Listed rows 2, 11 and 17 would: each adds a fifth to the one that is given.
+    reach = np.zeros(distance.shape)
+    listing = [2, 11, 17]
+    reach[:, listing] = distance[:, listing] + 0.1
+    weights = affinities.weights(distance, reach, RUN)
+    shares = given / 5
+    shares[:, listing] += 0.2
+    np.testing.assert_allclose(weights, 5 * shares / 1.6, rtol=1e-12)
+    alone = affinities.weights(distance[3:4], reach[3:4], Run(n_jobs=1))
+    np.testing.assert_array_equal(weights[3], alone[0])
+
+
+def test_a_row_begins_where_most_of_its_neighbors_are():
+    random = np.random.default_rng(4)
+    Y = random.normal(size=(400, 2))
+    Y[200:, 0] += 40
+    index = np.array([[0, 1, 2, 200, 201, 202, 203, 204]], dtype=np.int32)
+    distance, weights = np.linspace(1, 2, 8)[None], np.ones((1, 8))
+    found = place_by_neighbors(Y, index, distance, FORCES, 20.0, RUN, weights=weights, width=0.5)
+    assert abs(found[0, 0] - 40) < 5
+    heavy = np.where(index < 3, 3.0, 1.0)
+    found = place_by_neighbors(Y, index, distance, FORCES, 20.0, RUN, weights=heavy, width=0.5)
+    assert abs(found[0, 0]) < 5
+
+
+def test_surroundings_say_how_far_each_fitted_row_reaches():
+    X = np.repeat(wk.datasets.load_digits().X[:150], 2, axis=0)
+    mde = wk.MDE(max_iter=20, n_neighbors=7, random_state=0).fit(X)
+    around = mde._model().surroundings(RUN)
+    once = wk.graph.knn(X[mde.items_], 7)
+    np.testing.assert_allclose(around.reach, once.knn_distances[:, -1])
+    Y = mde.embedding_[mde.items_].astype(np.float64)
+    lengths = np.linalg.norm(Y[:, None] - Y[once.knn_indices], axis=2)
+    np.testing.assert_allclose(around.width, np.median(lengths))
 
 
 def test_a_loaded_model_places_rows_in_the_same_bytes(tmp_path, monkeypatch):
