@@ -16,6 +16,7 @@ from .data import as_table
 from .embedding import Embedding
 from .errors import InvalidInputError, InvalidParameterError
 from .estimators.mde import MDE
+from .measures.faithfulness import html_table, table_lines
 from .methods.mde.plan import Settings
 from .methods.mde.sequence import common_rows, fit_sequence
 from .run import Run
@@ -49,6 +50,22 @@ class Series:
 
     def __len__(self) -> int:
         return len(self.results)
+
+    def __str__(self) -> str:
+        return "\n".join(table_lines(self._table()))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table("maps of a series", self._table())
+
+    def _table(self) -> list[list[str]]:
+        rows = [["map", "rows", "in the map before", "movement", "status"]]
+        steps = ["", *(f"{step:.3f}" for step in self.movement)]
+        for t, (names, step, result) in enumerate(zip(self.ids, steps, self.results)):
+            kept = "" if t == 0 else str(len(common_rows(names.tolist(), self.ids[t - 1].tolist())[0]))
+            rows.append([str(t), str(len(names)), kept, step, result.status.word])
+        return rows
 
     @property
     def maps(self) -> list[FloatArray]:
@@ -115,13 +132,13 @@ def series(
     tables : list of arrays, data frames, sparse matrices or AnnData
         Two or more tables, in their order. Their columns may differ.
     ids : list of arrays or None, default=None
-        The items of each table's rows, each once. None takes the names that tables have, else rows of the same number are the
-        same item.
+        The items of each table's rows, each once. None takes the names that tables have; without names rows of the same number
+        are the same item, in tables of as many rows.
     model : MDE or None, default=None
         An estimator, not fitted, whose parameters are used, with preserve="neighbors"; None is `MDE()`.
     tie : float, default=0.1
-        How strongly an item is drawn to its places beside, in terms of what draws it to its neighbours; 0 leaves only the start
-        in common.
+        How strongly an item is drawn to its places in the maps beside, in terms of what draws it to its neighbours, both at the
+        extent of the map; 0 leaves only the start in common, and from about 1 on items stay even where their data has changed.
     n_sweeps : int, default=1
         How often all maps are made again with pulls to both sides.
     random_state : int, numpy Generator or None, default=None
@@ -175,4 +192,15 @@ def _names(tables: Sequence[Any], ids: Sequence[ArrayLike] | None) -> list[NDArr
         if len(set(names.tolist())) < n:
             raise InvalidInputError(f"ids[{t}] names an item twice; every item has one row in a table.")
         found.append(names)
+    if ids is None and len({len(names) for names in found}) > 1 and any(table.ids is None for table in tables):
+        raise InvalidInputError(
+            f"tables have {', '.join(str(len(names)) for names in found)} rows and no names of their rows: pass ids, which say "
+            "which rows are the same item."
+        )
+    for t in range(1, len(found)):
+        if not set(found[t].tolist()) & set(found[t - 1].tolist()):
+            raise InvalidInputError(
+                f"tables[{t}] has no item in common with tables[{t - 1}], so their maps could not be compared: its ids are "
+                f"such as {found[t].tolist()[0]!r}, those before such as {found[t - 1].tolist()[0]!r}."
+            )
     return found

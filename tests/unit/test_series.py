@@ -32,6 +32,26 @@ def test_ties_keep_items_in_their_places_and_neighbours_faithful():
         assert scores[0] > scores[1] - 0.03
 
 
+def test_a_map_follows_data_that_has_changed_altogether():
+    """Pulls hold items whose neighbours stay, and give way where every row has become another."""
+    digits = wk.datasets.load_digits().X[:400]
+    other = digits[np.random.default_rng(1).permutation(400)]
+    still, turned = (wk.series([digits, X], random_state=0, n_jobs=1) for X in (digits, other))
+    assert still.movement[0] < 0.05 < 0.5 < turned.movement[0]
+    scores = [wk.measure(other, Y, scores=["trustworthiness"], n_jobs=1)["trustworthiness"].value
+              for Y in (turned.maps[1], turned.maps[0])]  # fmt: skip
+    assert scores[0] > 0.9 > 0.6 > scores[1]
+
+
+def test_a_series_is_told_as_a_table():
+    ids = [np.arange(120), np.arange(30, 160)]
+    found = wk.series([TABLES[0][:120], TABLES[1][30:]], ids, model=MODEL, random_state=0, n_jobs=1)
+    told = repr(found).splitlines()
+    assert len(told) == 3
+    assert told[2].split()[:4] == ["1", "130", "90", f"{found.movement[0]:.3f}"]
+    assert found._repr_html_().count("<tr") == 3
+
+
 def test_items_come_and_go():
     ids = [np.arange(120), np.arange(30, 160)]
     found = wk.series([TABLES[0][:120], TABLES[1][30:]], ids, model=MODEL, random_state=0, n_jobs=1)
@@ -65,6 +85,8 @@ def test_animation_and_slider(tmp_path):
         (TABLES, [range(160)], {}, "one entry for each of the 3 tables; got 1"),
         (TABLES[:2], [range(160), range(9)], {}, r"ids\[1\] must name the 160 rows"),
         (TABLES[:2], [range(160), [0] * 160], {}, r"ids\[1\] names an item twice"),
+        ([BASE, BASE[:90]], None, {}, "tables have 160, 90 rows and no names of their rows: pass ids"),
+        (TABLES[:2], [range(160), range(200, 360)], {}, r"tables\[1\] has no item in common with tables\[0\]"),
         (TABLES, None, {"model": wk.LVM()}, "model must be a winkel.MDE"),
         (TABLES, None, {"tie": -1.0}, "tie must be"),
     ],

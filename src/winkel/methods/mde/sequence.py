@@ -72,14 +72,21 @@ def _tied(
     plan = make_plan(source, replace(settings, init=np.asarray(start, dtype=source.precision)), run)
     problem = plan.problem
     if len(rows) and tie:
-        problem = problem.with_pulls(Pulls(rows, targets, tie * _attraction(problem)))
+        problem = problem.with_pulls(Pulls(rows, targets, tie * _strength(problem, targets)))
     return solve(problem, plan.start, plan.solving, run)
 
 
-def _attraction(problem: Problem) -> float:
-    """What a row is attracted by on average: the sum of the weights of its pairs."""
-    weights = np.asarray(problem.distortion.weights, dtype=np.float64)  # type: ignore[attr-defined]
-    return 2 * float(weights[weights > 0].sum()) / problem.n_items
+def _strength(problem: Problem, targets: FloatArray) -> float:
+    """The weight of a pull that is as strong as all that attracts a row on average, at the map's extent.
+
+    A pull grows with distance and attractions do not: it is measured at the standard deviation of the places, so that
+    it holds items whose neighbours are where they were, and gives way to neighbours that have moved.
+    """
+    far = float(targets.std()) or 1.0
+    distortion = problem.distortion
+    attracts = np.asarray(distortion.weights) > 0  # type: ignore[attr-defined]
+    force = np.asarray(distortion.derivative(np.full(len(attracts), far)), dtype=np.float64)
+    return float(force[attracts].sum()) / (problem.n_items * far)
 
 
 def _start(source: Source, before: FloatArray, rows: IntArray, targets: FloatArray, run: Run) -> FloatArray:
