@@ -13,6 +13,7 @@ from ..errors import InvalidInputError, InvalidParameterError
 from ..typing import FloatArray
 from .plots import frame_map, map_points, require_matplotlib, save_figure
 
+_FILLED = 0.86  # of a cell's side, so that pictures are told apart
 
 def plot_decoded(
     model: Any,
@@ -90,11 +91,11 @@ def plot_decoded(
 
 
 def _cells(points: FloatArray, n_cells: int) -> tuple[FloatArray, float]:
-    """Centres of the cells of a grid in which points lie, and half the side of a cell."""
+    """Centres of the cells of a grid in which points lie, and half the side of a picture there."""
     low, extent = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     side = extent / n_cells
     cell = np.unique(np.minimum(((points - low) / side).astype(int), n_cells - 1), axis=0)
-    return low + (cell + 0.5) * side, side / 2
+    return low + (cell + 0.5) * side, _FILLED * side / 2
 
 
 def _opacity(error: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -54,6 +55,24 @@ def classes(labels: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
     return [names[k] for k in order], place[which]
 
 
+def short_names(names: Sequence[str], longest: int) -> list[str]:
+    """Names on one line, cut to so many letters, that stay apart: of those that begin alike, what differs is kept."""
+    texts = [" ".join(name.split()) for name in names]
+    cut = [text if len(text) <= longest else f"{text[: longest - 1]}…" for text in texts]
+    alike: dict[str, list[int]] = {}
+    for k, text in enumerate(cut):
+        alike.setdefault(text, []).append(k)
+    for group in (group for group in alike.values() if len(group) > 1):
+        common = os.path.commonprefix([texts[k] for k in group])
+        word = common.rfind(" ") + 1
+        differ = word if len(common) - word < longest // 3 else len(common)
+        for k in group:
+            rest = texts[k][differ:]
+            rest = rest if len(rest) <= 2 * longest // 3 else f"{rest[: 2 * longest // 3 - 1]}…"
+            cut[k] = f"{texts[k][: longest - 1 - len(rest)].rstrip()}…{rest}"
+    return cut
+
+
 def legend_columns(n_classes: int) -> int:
     """Columns that a legend takes beside the map."""
     return -(-n_classes // _MOST_LEGEND_ROWS) if n_classes <= MOST_CLASSES else 0
@@ -90,6 +109,7 @@ def draw_values(
     values = np.asarray(values, dtype=float)
     known = np.isfinite(values)
     groups: Groups = []
+    style = {"s": point_size(len(points)), **style}
     if not known.all():
         groups.append((draw_points(ax, points[~known], color="#BBBBBB", **style), np.flatnonzero(~known)))
     extend = "neither"
@@ -132,8 +152,7 @@ def draw_labels(
 
 def legend(ax: Any, names: list[str]) -> None:
     """A legend to the right of the map, where it covers no point; empty plots make its entries."""
-    for k, name in enumerate(names):
-        text = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    for k, text in enumerate(short_names(names, _LONGEST)):
         # A name that starts with an underscore would be left out, and a dollar sign would start a formula.
         text = text.replace("$", r"\$")
         ax.scatter(
@@ -243,7 +262,7 @@ def draw_seams(ax: Any, seams: Seams) -> None:
     )
 
 
-def draw_names(ax: Any, names: Sequence[tuple[str, tuple[float, ...], bool]], letters: float = 9.0) -> None:
+def draw_names(ax: Any, names: Sequence[tuple[str, tuple[float, ...], bool]]) -> None:
     """Names at places of the map, the first ones first: one that would cover another is moved a line, or left out.
 
     A name comes with its place and whether it stands for a few points only, beside which it is written. This is decided when the picture is drawn, so that there is room for more of them in a view that was zoomed.
@@ -251,6 +270,7 @@ def draw_names(ax: Any, names: Sequence[tuple[str, tuple[float, ...], bool]], le
     from matplotlib.artist import Artist
     from matplotlib.patheffects import withStroke
 
+    letters = 0.9 * _letters([text for text, _, _ in names])
     outline = [withStroke(linewidth=2.5, foreground="white", alpha=0.85)]
     texts = [
         ax.annotate(

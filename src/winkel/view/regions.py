@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..measures.density import Hills
 from ..measures.explain import group_effects
 from ..typing import FloatArray
-from .layers import classes
+from .layers import classes, short_names
 
 MOST_NAMES = 40  # classes that are named without being asked
 FEW = 0.01  # share of all rows below which a name stands beside its points, not over them
@@ -50,18 +50,18 @@ class Name:
 def class_names(Y: FloatArray, names: Sequence[str], which: NDArray[np.intp]) -> list[Name]:
     """A name for each class at its densest place, and at each further hill that holds a quarter of it; largest first."""
     found = []
-    for code, name in enumerate(names):
+    for code, name in enumerate(short_names(names, _LONGEST)):
         rows = np.flatnonzero(which == code)
         if len(rows) == 0 or not name.strip():
             continue
         if Y.shape[1] != 2:
-            found.append(Name(shortened(name), tuple(np.median(Y[rows], axis=0).tolist()), len(rows)))
+            found.append(Name(name, tuple(np.median(Y[rows], axis=0).tolist()), len(rows)))
             continue
         hill, tops = hills(Y[rows], 1, Y)
         sizes = np.bincount(hill, minlength=len(tops))
         least = min(sizes.max(), max(_OWN_NAME * len(rows), _LEAST_ROWS))
         found += [
-            Name(shortened(name), tuple(tops[h].tolist()), int(sizes[h]))
+            Name(name, tuple(tops[h].tolist()), int(sizes[h]))
             for h in np.flatnonzero(sizes >= least)
         ]
     return sorted(found, key=lambda name: -name.size)
@@ -92,7 +92,8 @@ def _told(effect: FloatArray, columns: Sequence[str], words: bool) -> str:
     best = [int(c) for c in np.argsort(-strength, kind="stable")[:3] if strength[c] >= _LEAST_EFFECT]
     if words:
         return ", ".join(columns[c] for c in best)
-    return ", ".join(f"{shortened(columns[c])} {'↑' if effect[c] > 0 else '↓'}" for c in best[:2])
+    told = short_names([columns[c] for c in best[:2]], _LONGEST)
+    return ", ".join(f"{name} {'↑' if effect[c] > 0 else '↓'}" for name, c in zip(told, best))
 
 
 def texts_table(texts: Sequence[str]) -> tuple[sp.csr_matrix, list[str]]:
@@ -155,12 +156,6 @@ def _climbed(density: FloatArray) -> NDArray[np.intp]:
     top = np.full(density.size, -1, dtype=np.intp)
     top[known] = known[found.clusters(_CLARITY)]
     return top.reshape(density.shape)
-
-
-def shortened(text: str) -> str:
-    """The beginning of a long name, on one line."""
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def named_classes(labels: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:

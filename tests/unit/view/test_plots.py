@@ -17,7 +17,7 @@ import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError, MissingDependencyError
 from winkel.maps import Map, write_map
 from winkel.view import plot, plot_angles, plot_distortions, plot_history, plot_maps
-from winkel.view.layers import MOST_CLASSES, PALETTE, classes, spread
+from winkel.view.layers import MOST_CLASSES, PALETTE, classes, short_names, spread
 
 N = 60
 
@@ -170,6 +170,26 @@ def test_long_names_leave_the_map_its_room(Y):
     looks = {(tuple(h.get_facecolor()[0]), h.get_paths()[0].vertices.tobytes()) for h in entries}
     assert len(looks) == 36
     assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.width + 1
+
+
+def test_names_that_begin_alike_stay_apart(Y):
+    kinds = ["Central memory CD4+ T cells, activated", "Naive CD8+ T cells of the thymic lineage"]
+    names = [f"{kind} {k}" for kind in kinds for k in range(6)] + ["x" * 40 + "a" + "y" * 40, "x" * 40 + "b" + "y" * 40]
+    names += ["short", "Plasmacytoid dendritic cells (IRF8 high)"]
+    cut = short_names(names, 30)
+    assert len(set(cut)) == len(names)
+    assert max(map(len, cut)) <= 30
+    assert cut[3] == "Central memory CD4+ T cells,…3"
+    assert cut[-2:] == ["short", "Plasmacytoid dendritic cells …"]
+    ax = plot(Y, labels=np.array(names)[np.arange(N) % len(names)])
+    assert len({text.get_text() for text in ax.get_legend().get_texts()}) == len(names)
+    assert len({text.get_text() for text in ax.texts}) == len(names)
+
+
+def test_unknown_values_are_drawn_as_large_as_others(Y):
+    values = np.where(np.arange(N) % 7 == 0, np.nan, Y[:, 0])
+    unknown, known = (c for c in plot(Y, values=values).collections if len(c.get_offsets()))
+    assert unknown.get_sizes().tolist() == known.get_sizes().tolist()
 
 
 def test_looks_that_can_be_chosen(Y, tmp_path):
