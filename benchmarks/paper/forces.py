@@ -1,6 +1,6 @@
 """Figures 2 and 3 and Conjecture 1 of Draganov and Dohn (2023), and the same methods at scale beside their peers.
 
-    python -m benchmarks.paper.forces figure2 figure3 conjecture divergence scale --rows 2000 --out out/paper
+    python -m benchmarks.paper.forces figure2 figure3 conjecture steps divergence scale --rows 2000 --out out/paper
 
 `figure3`, `divergence` and `scale` also run openTSNE and umap-learn where they are installed, in the same process and on the same rows.
 """
@@ -174,6 +174,42 @@ def conjecture(n: int, out: str) -> None:
     plot_agreement(found, path=f"{out}/forces-conjecture1.png")
 
 
+def steps(n: int, out: str) -> None:
+    """What more steps gain for two-kernel PCA, and what Lemma 3's low rank costs beside the exact forces of PCA."""
+    X = wk.datasets.load_digits().X[:n]
+    print(f"{len(X)} digits; two-kernel PCA      loss   cpu s")
+    for solver in ("lbfgs", "adam"):
+        for max_iter in (300, 1500):
+            start = time.process_time()
+            model = wk.AttractRepel(
+                objective="two_kernel_pca", solver=solver, max_iter=max_iter, random_state=0
+            ).fit(X)
+            seconds = time.process_time() - start
+            print(
+                f"  {solver:<6} {max_iter:5d} steps      {model.objective_:12.0f} {seconds:7.1f}", flush=True
+            )
+    draw = np.random.default_rng(0)
+    decaying = draw.normal(size=(2000, 400)) * 0.97 ** np.arange(400)
+    cases = {
+        "2000 x 400, exact": (decaying, wk.objectives.PCA()),
+        "2000 x 400, rank 20": (decaying, wk.objectives.PCA(rank=20)),
+        "2000 x 400, rank 100": (decaying, wk.objectives.PCA(rank=100)),
+        "50 x 20000, exact": (draw.normal(size=(50, 20_000)), wk.objectives.PCA()),
+    }
+    print("PCA by forces           iterations   cpu s   angle to PCA")
+    for name, (rows, objective) in cases.items():
+        start = time.process_time()
+        model = wk.AttractRepel(objective=objective, random_state=0).fit(rows)
+        seconds = time.process_time() - start
+        exact = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[0][:, :2]
+        axes = np.linalg.qr(model.embedding_ - model.embedding_.mean(axis=0))[0]
+        cosine = min(1.0, float(np.linalg.svd(exact.T @ axes, compute_uv=False)[-1]))
+        print(
+            f"{name:<20} {len(model.history_.objective) - 1:11d} {seconds:7.2f} {np.arccos(cosine):14.1e}",
+            flush=True,
+        )
+
+
 def divergence(n: int, out: str) -> None:
     """The Kullback–Leibler divergence that t-SNE reaches, by one estimate for both maps."""
     X, y = sample_rows(wk.datasets.load_mnist, n)
@@ -193,6 +229,7 @@ PARTS = {
     "figure2": figure2,
     "figure3": figure3,
     "conjecture": conjecture,
+    "steps": steps,
     "divergence": divergence,
     "scale": scale,
 }

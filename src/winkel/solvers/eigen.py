@@ -47,6 +47,7 @@ _LAPLACIAN_PRODUCTS = 3000
 _INVERT_UP_TO = 5000  # items of a Laplacian: up to here the factor of its inverse is small whatever the graph
 _TOL = 1e-8  # residual in proportion to the eigenvalue: the objective is then right to about its square
 _DEPENDENT = 1e-14  # a new direction smaller than this part of its block is rounding
+_ROUNDING = 1e-6  # times the median weight: an objective further below zero is rounding and nothing else
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -313,7 +314,14 @@ class ExactQuadratic:
         return SolverState(state.iteration + 1, Y, value, problem.residual(Y))
 
     def done(self, state: SolverState) -> Status | None:
-        """Converged after the one step."""
+        """Converged after the one step, unless rounding shows: where no weight is negative, no objective is."""
         if state.iteration == 0:
             return None
+        least, usual = float(np.min(self.weights)), float(np.median(self.weights))
+        if least >= 0 and not state.objective >= -_ROUNDING * usual:
+            return Status(
+                "stopped",
+                f"The weights, at most {np.max(self.weights):.3g} and {usual:.3g} in the median, differ too much for eigenvectors in "
+                f"double precision: the objective came out as {state.objective:.3g}, below zero. Clip the largest.",
+            )
         return Status("converged", f"Solved exactly by eigenvectors, residual {state.residual:.3g}.")

@@ -135,3 +135,10 @@ def test_wrong_parameters_are_told(make, message):
 def test_floor_of_a_loss_follows_its_deviations():
     assert losses.Absolute([2.0, 4.0]).floor == pytest.approx(3e-6)
     assert losses.Absolute([0.0, 0.0]).floor == penalties.Linear().floor
+
+
+@pytest.mark.parametrize("make", [penalties.Log1p, penalties.Quadratic, penalties.PushAndPull])
+def test_weights_whose_sums_would_not_be_finite_are_refused(make):
+    make([1.0, -1.0, 1e30])
+    with pytest.raises(InvalidParameterError, match=r"at most 1e\+30 in size.*largest is 1e\+300"):
+        make([1.0, -1.0, -1e300])

@@ -167,3 +167,14 @@ def test_eigenvectors_are_refused_for_other_problems():
     )
     with pytest.raises(wk.errors.InvalidParameterError, match="quadratic penalties"):
         problem.solve(solver="eigen")
+
+
+@pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
+def test_a_solution_that_is_rounding_is_not_called_exact():
+    edges, weights = random_problem(60, signed=False)
+    problem = wk.Problem(edges, wk.penalties.Quadratic(weights), n_items=60, constraint=wk.Standardized())
+    assert problem.solve().status.word == "converged"
+    heavy = np.where(np.arange(len(weights)) == 0, 1e20, weights)
+    result = problem.with_distortion(wk.penalties.Quadratic(heavy)).solve()
+    assert result.status.word == "stopped"
+    assert "differ too much" in result.status.sentence

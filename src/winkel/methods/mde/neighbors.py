@@ -22,7 +22,7 @@ from ...graph.graph import graph_of_lists
 from ...graph.knn import count_items
 from ...problem import Centered, Constraint, Problem, penalties
 from ...problem.distortions import Distortion
-from ...problem.distortions.base import as_penalty, scaled
+from ...problem.distortions.base import HEAVIEST, as_penalty, scaled
 from ...run import Run
 from ...typing import FloatArray, IntArray, Metric
 
@@ -42,7 +42,6 @@ CAUCHY_LEAST = 50.0
 # instead of 1 brings recall from 0.365 to 0.378 and label accuracy from 0.973 to 0.976.
 CAUCHY_MUTUAL = 2
 WIDEST = 1e12  # times the median weight of similar pairs, that a weight may have
-HEAVIEST = 1e30  # weight of a pair, with squares of distances still a number in single precision
 _PAIRS = ("auto", "sampled", "all")
 
 

@@ -17,6 +17,7 @@ from ...errors import InvalidParameterError, missing_extra
 from ...typing import FloatArray, IntArray
 
 DEFAULT_FLOOR = 1e-5
+HEAVIEST = 1e30  # weight of a pair, with squares of distances still a number in single precision
 
 
 @dataclass(frozen=True)
@@ -211,14 +212,20 @@ def _as_distances(d: ArrayLike) -> FloatArray:
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
-def as_weights(weights: ArrayLike) -> FloatArray | float:
-    """Weights as a float for all pairs or a read-only float64 vector, checked to be finite."""
+def as_weights(weights: ArrayLike, most: float = np.inf) -> FloatArray | float:
+    """Weights as a float for all pairs or a read-only float64 vector, checked to be finite and of a size of at most `most`."""
     array = np.array(weights, dtype=np.float64)
     if array.ndim > 1:
         raise InvalidParameterError(
             f"weights must be a number or a vector with one entry a pair; got an array of shape {array.shape}."
         )
     check_finite("weights", array)
+    largest = float(np.abs(array).max(initial=0.0))
+    if largest > most:
+        raise InvalidParameterError(
+            f"weights must be at most {most:g} in size, so that sums over pairs are finite; the largest is {largest:.3g}. "
+            "Only their ratios count: divide all of them by it, or clip those that are too large."
+        )
     if array.ndim == 0:
         return float(array)
     array.flags.writeable = False

@@ -19,6 +19,7 @@ from ...checks import number, positive
 from ...errors import InvalidParameterError
 from ...typing import FloatArray, IntArray
 from .base import (
+    HEAVIEST,
     Distortion,
     FusedPart,
     Weighted,
@@ -84,7 +85,7 @@ class Penalty(Weighted):
         register("penalties", cls)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", as_weights(self.weights))
+        object.__setattr__(self, "weights", as_weights(self.weights, HEAVIEST))
 
 
 class Linear(Penalty):
@@ -446,7 +447,7 @@ class PushAndPull(Distortion):
     """
 
     def __init__(self, weights: ArrayLike, attractive: Any = Log1p, repulsive: Any = Log) -> None:
-        array = as_weights(weights)
+        array = as_weights(weights, HEAVIEST)
         if isinstance(array, float):
             raise InvalidParameterError(
                 f"PushAndPull needs a vector of weights, one entry a pair, to tell which pairs attract; got {array}."
