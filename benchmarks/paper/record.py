@@ -33,7 +33,9 @@ def against(
 ) -> None:
     """Print a number beside the paper's; `lower` where less is better, `other_data` names data that stand in for the paper's,
     and `beside` what the number is compared with if not with the paper's own."""
-    behind = ours > paper if lower else ours < paper
+    # As exact as both are printed: the papers' numbers are rounded, too.
+    seen, theirs = float(f"{ours:{form}}"), float(f"{paper:{form}}")
+    behind = seen > theirs if lower else seen < theirs
     verdict = OTHER if other_data else WORSE if behind else GOOD
     note = f" ({other_data})" if other_data else ""
     print(f"{verdict}: {what}: {ours:{form}}, {beside} {paper:{form}}{note}", flush=True)

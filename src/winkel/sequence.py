@@ -192,7 +192,11 @@ def _names(tables: Sequence[Any], ids: Sequence[ArrayLike] | None) -> list[NDArr
         if len(set(names.tolist())) < n:
             raise InvalidInputError(f"ids[{t}] names an item twice; every item has one row in a table.")
         found.append(names)
-    if ids is None and len({len(names) for names in found}) > 1 and any(table.ids is None for table in tables):
+    if (
+        ids is None
+        and len({len(names) for names in found}) > 1
+        and any(table.ids is None for table in tables)
+    ):
         raise InvalidInputError(
             f"tables have {', '.join(str(len(names)) for names in found)} rows and no names of their rows: pass ids, which say "
             "which rows are the same item."

@@ -60,3 +60,13 @@ def test_every_task_has_a_script_and_a_quick_result(papers):
 def test_pictures_are_small():
     sizes = {file.name: file.stat().st_size for file in RESULTS.glob("*/*.png")}
     assert max(sizes.values()) < 150_000
+
+
+def test_a_number_is_compared_as_exactly_as_it_is_printed(papers, capsys):
+    record = importlib.import_module("benchmarks.paper.record")
+    record.against("accuracy", 0.9998, 1.0)
+    record.against("accuracy", 0.994, 1.0)
+    record.against("error", 0.40004, 0.4, lower=True)
+    record.against("error", 0.41, 0.4, lower=True)
+    kinds = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert kinds == [record.GOOD, record.WORSE, record.GOOD, record.WORSE]

@@ -86,7 +86,12 @@ def test_animation_and_slider(tmp_path):
         (TABLES[:2], [range(160), range(9)], {}, r"ids\[1\] must name the 160 rows"),
         (TABLES[:2], [range(160), [0] * 160], {}, r"ids\[1\] names an item twice"),
         ([BASE, BASE[:90]], None, {}, "tables have 160, 90 rows and no names of their rows: pass ids"),
-        (TABLES[:2], [range(160), range(200, 360)], {}, r"tables\[1\] has no item in common with tables\[0\]"),
+        (
+            TABLES[:2],
+            [range(160), range(200, 360)],
+            {},
+            r"tables\[1\] has no item in common with tables\[0\]",
+        ),
         (TABLES, None, {"model": wk.LVM()}, "model must be a winkel.MDE"),
         (TABLES, None, {"tie": -1.0}, "tie must be"),
     ],

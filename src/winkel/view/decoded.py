@@ -15,6 +15,7 @@ from .plots import frame_map, map_points, require_matplotlib, save_figure
 
 _FILLED = 0.86  # of a cell's side, so that pictures are told apart
 
+
 def plot_decoded(
     model: Any,
     shape: Sequence[int],

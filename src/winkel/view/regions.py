@@ -60,10 +60,7 @@ def class_names(Y: FloatArray, names: Sequence[str], which: NDArray[np.intp]) ->
         hill, tops = hills(Y[rows], 1, Y)
         sizes = np.bincount(hill, minlength=len(tops))
         least = min(sizes.max(), max(_OWN_NAME * len(rows), _LEAST_ROWS))
-        found += [
-            Name(name, tuple(tops[h].tolist()), int(sizes[h]))
-            for h in np.flatnonzero(sizes >= least)
-        ]
+        found += [Name(name, tuple(tops[h].tolist()), int(sizes[h])) for h in np.flatnonzero(sizes >= least)]
     return sorted(found, key=lambda name: -name.size)
 
 

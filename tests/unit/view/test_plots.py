@@ -174,7 +174,10 @@ def test_long_names_leave_the_map_its_room(Y):
 
 def test_names_that_begin_alike_stay_apart(Y):
     kinds = ["Central memory CD4+ T cells, activated", "Naive CD8+ T cells of the thymic lineage"]
-    names = [f"{kind} {k}" for kind in kinds for k in range(6)] + ["x" * 40 + "a" + "y" * 40, "x" * 40 + "b" + "y" * 40]
+    names = [f"{kind} {k}" for kind in kinds for k in range(6)] + [
+        "x" * 40 + "a" + "y" * 40,
+        "x" * 40 + "b" + "y" * 40,
+    ]
     names += ["short", "Plasmacytoid dendritic cells (IRF8 high)"]
     cut = short_names(names, 30)
     assert len(set(cut)) == len(names)
