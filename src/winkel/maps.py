@@ -1,4 +1,4 @@
-"""`Map`, and the forms it comes in: an array, a fitted estimator, an Embedding, a file (parquet, csv, tsv, npz, model)."""
+"""`Map`, and the forms it comes in: an array, a fitted estimator, an Embedding, a file (parquet, csv, tsv, npz, h5ad, model)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .data import Table, read
-from .data.annotated import add_to_h5ad, require_anndata
+from .data.annotated import add_to_h5ad, opened_h5ad, require_anndata
 from .data.archive import atomic_file
 from .data.files import suffix_of
 from .embedding import Embedding, load
@@ -105,6 +105,8 @@ def read_map(path: str | os.PathLike[str]) -> Map:
         return _from_model(file)
     if suffix == ".npz" and file.is_file():
         return _from_npz(file)
+    if suffix == ".h5ad" and file.is_file():
+        return _from_h5ad(file)
     names = _column_names(file, suffix)
     if names is None:
         table = read(file, min_rows=1)
@@ -136,6 +138,28 @@ def _from_npz(file: Path) -> Map:
     id, label = (name if name in names else None for name in ("id", "label"))
     table = read(file, key="Y" if "Y" in names else None, min_rows=1, id=id, label=label)
     return Map(np.asarray(table.values), table.ids, table.labels)
+
+
+def _from_h5ad(file: Path) -> Map:
+    """The only map in `obsm` that this package made, else the only entry of two or three columns."""
+    with opened_h5ad(file) as content:
+        shapes: dict[str, tuple[int, ...]] = {
+            name: getattr(values, "shape", ()) for name, values in content.obsm.items()
+        }
+        flat = [name for name, shape in shapes.items() if len(shape) == 2 and shape[1] in (2, 3)]
+        records = {name: content.uns.get(name.removeprefix("X_")) for name in shapes}
+        found = [
+            name for name, record in records.items() if isinstance(record, Mapping) and "objective" in record
+        ]
+        found = found or flat
+        if len(found) != 1:
+            listed = ", ".join(map(repr, found or shapes)) or "none"
+            raise InvalidInputError(
+                f"{str(file)!r} must hold one map to be read as one; obsm has {listed}. In Python, "
+                "winkel.scverse.measure(adata, name) takes any of them."
+            )
+        ids = np.asarray(content.obs_names).astype(str)
+        return Map(np.asarray(content.obsm[found[0]], dtype=np.float64), ids)
 
 
 def _column_names(file: Path, suffix: str) -> list[str] | None:

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 
 import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError
+from winkel.maps import read_map
+from winkel.view.html.parts import build_parts
 
 anndata = pytest.importorskip("anndata")
 pd = pytest.importorskip("pandas")
@@ -185,3 +187,36 @@ def test_scanpy_draws_the_map_and_its_neighbours_are_used(cells):
     }
     assert wk.scverse.neighbors(cells).knn_indices.shape == (N, 9)
     assert cells.uns["mde"]["params"]["neighbors_key"] == "neighbors"
+
+
+def test_labels_name_a_column_of_obs_in_fit_and_page(tmp_path):
+    X, kind = DIGITS.X[:200], np.array([f"digit {k}" for k in DIGITS.y[:200]])
+    adata = anndata.AnnData(X)
+    adata.obs["kind"] = kind
+    named, given = (
+        wk.MDE(label_weight=0.5, max_iter=10, random_state=0).fit(data, y)
+        for data, y in ((adata, "kind"), (X, kind))
+    )
+    assert named.embedding_.tobytes() == given.embedding_.tobytes()
+    wk.write_html(tmp_path / "a.html", named, labels="kind", data=adata, trust=False)
+    assert build_parts(named, labels="kind", data=adata, trust=False) == build_parts(
+        named, labels=adata.obs["kind"], data=adata, trust=False
+    )
+    for wrong in (lambda: wk.MDE(label_weight=0.5).fit(X, "kind"), lambda: wk.plot(named, labels="kind")):
+        with pytest.raises((InvalidParameterError, InvalidInputError), match=r"one (label|value) per row"):
+            wrong()
+
+
+def test_a_map_is_read_from_an_h5ad_file(tmp_path):
+    X = DIGITS.X[:60]
+    adata = anndata.AnnData(X, obsm={"X_pca": X[:, :5], "X_umap": X[:, 10:12]})
+    adata.write_h5ad(tmp_path / "flat.h5ad")
+    np.testing.assert_array_equal(read_map(tmp_path / "flat.h5ad").Y, X[:, 10:12])
+    wk.scverse.mde(adata, max_iter=5, trust=False)
+    adata.write_h5ad(tmp_path / "own.h5ad")
+    found = read_map(tmp_path / "own.h5ad")
+    np.testing.assert_array_equal(found.Y, adata.obsm["X_mde"])
+    assert found.ids.tolist() == adata.obs_names.tolist()
+    anndata.AnnData(X, obsm={"X_a": X[:, :2], "X_b": X[:, :2]}).write_h5ad(tmp_path / "two.h5ad")
+    with pytest.raises(InvalidInputError, match="one map to be read as one; obsm has 'X_a', 'X_b'"):
+        read_map(tmp_path / "two.h5ad")

@@ -85,14 +85,14 @@ def obs_column(X: Any, wanted: Pick, what: str, name: str = "X") -> NDArray[Any]
     return plain_column(observed.column(j))
 
 
-def named_labels(X: Any, labels: Any) -> Any:
+def named_labels(X: Any, labels: Any, what: str = "labels") -> Any:
     """`labels`, or the column of an AnnData object's `obs` that a text names."""
     if not isinstance(labels, str):
         return labels
     if is_anndata(X):
-        return obs_column(X, labels, "labels")
+        return obs_column(X, labels, what)
     raise InvalidParameterError(
-        f"labels must hold one label per row; the name of a column, {labels!r}, goes with an AnnData object, and X is a "
+        f"{what} must hold one label per row; the name of a column, {labels!r}, goes with an AnnData object, and X is a "
         f"{type(X).__name__}."
     )
 

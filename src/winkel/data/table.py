@@ -231,7 +231,10 @@ def as_table(
 
 
 def looks_like_distances(values: Any) -> bool:
-    """Whether a matrix, dense or sparse, is one of distances rather than of rows: square, symmetric, nothing on the diagonal."""
+    """Whether a matrix is one of distances rather than of rows: square, nothing below zero or on the diagonal, and symmetric.
+
+    A sparse one need not be symmetric: it may hold the distances of each row's nearest.
+    """
     n, m = values.shape
     if n != m or n < 3 or values.diagonal().any():
         return False
@@ -242,7 +245,7 @@ def looks_like_distances(values: Any) -> bool:
             and (values[0] == values[:, 0]).all()
             and (values == values.T).all()
         )
-    return bool(values.nnz and values.data.min() >= 0 and (values != values.T).nnz == 0)
+    return bool(values.nnz and values.data.min() >= 0)
 
 
 def _selected(X: Any, selection: Selection, name: str, use_rep: str | None, layer: str | None) -> Parts:

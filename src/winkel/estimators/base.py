@@ -408,7 +408,7 @@ class ItemsEmbedder(Embedder):
             table = self._read(X, allow_sparse=allow_sparse)
             if looks_like_distances(table.values):
                 warnings.warn(
-                    f"X is square and symmetric with an empty diagonal, as matrices of distances are, and its rows are compared "
+                    f"X is square with an empty diagonal, as matrices of distances are, and its rows are compared "
                     f'by metric={self.metric!r}. Say metric="precomputed" if these are distances, and pass '
                     "winkel.Graph.from_adjacency(X) if they are weights of a graph.",
                     DataWarning,

@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from ..checks import number
 from ..data import Table
+from ..data.annotated import named_labels
 from ..errors import InvalidParameterError, ModelFileError
 from ..graph.knn import count_items
 from ..graph.metrics import takes_sparse
@@ -182,7 +183,8 @@ class MDE(GraphEmbedder):
             What to map; see the class.
         y : array of shape (n_samples,) or None, default=None
             Labels, used with `label_weight` above 0: classes (text or whole numbers, −1, None or "" where unknown), or floating
-            point numbers (NaN where unknown), which draw rows together the less they differ.
+            point numbers (NaN where unknown), which draw rows together the less they differ. For an AnnData object also the
+            name of a column of its `obs`.
         sample_weight : array of shape (n_samples,) or None, default=None
             How much each row counts: the pull of two neighbours is multiplied by the root of the product of their weights;
             with preserve="distances" the loss of a pair by their product. A row of weight zero has no part in the fit,
@@ -194,6 +196,8 @@ class MDE(GraphEmbedder):
             This estimator, fitted.
         """
         settings = Settings.of(self)
+        if isinstance(y, str):
+            y = named_labels(X, y, "y")
         if hasattr(X, "fit_map"):
             return self._fit_by_shards(X, settings, y, sample_weight)
         data = self._items(X, allow_sparse=self.preserve == "neighbors")

@@ -53,8 +53,8 @@ def write_html(
     maps : array of shape (n, 2) or (n, 3), fitted estimator, Embedding, path of a map or model file, or dict of these by name
         The maps to show, all of the same rows. Maps of as many dimensions are turned onto the first of them (`wk.align`).
         Coordinates are kept to 1/65535 of a map's extent.
-    labels : array of shape (n,) or None, default=None
-        One class per row, for colours and legend.
+    labels : array of shape (n,), str or None, default=None
+        One class per row, or where `data` is an AnnData object the name of a column of its `obs`, for colours and legend.
     values : array of shape (n,), dict of such columns by name, or None, default=None
         Numbers to colour by.
     reliability : array of shape (n,), dict of such arrays by map, or None, default=None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -63,9 +63,11 @@ def short_names(names: Sequence[str], longest: int) -> list[str]:
     for k, text in enumerate(cut):
         alike.setdefault(text, []).append(k)
     for group in (group for group in alike.values() if len(group) > 1):
-        common = os.path.commonprefix([texts[k] for k in group])
-        word = common.rfind(" ") + 1
-        differ = word if len(common) - word < longest // 3 else len(common)
+        equal = sum(
+            1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*(texts[k] for k in group)))
+        )
+        word = texts[group[0]][:equal].rfind(" ") + 1
+        differ = word if equal - word < longest // 3 else equal
         for k in group:
             rest = texts[k][differ:]
             rest = rest if len(rest) <= 2 * longest // 3 else f"{rest[: 2 * longest // 3 - 1]}…"

@@ -209,6 +209,11 @@ def require_matplotlib() -> Any:
 def column(values: ArrayLike, n: int, name: str) -> NDArray[Any]:
     """`values` as an array of n entries."""
     array = np.asarray(values)
+    if isinstance(values, str):
+        raise InvalidInputError(
+            f"{name} must hold one value per row, {n} in all; got the text {values!r}. A column of an AnnData object is named in "
+            "winkel.scverse.plot(adata, basis, color=...)."
+        )
     if array.shape != (n,):
         raise InvalidInputError(f"{name} must hold one value per row, {n} in all; got shape {array.shape}.")
     return array

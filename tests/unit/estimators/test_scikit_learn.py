@@ -54,6 +54,10 @@ def test_a_matrix_of_distances_under_another_metric_gets_a_warning(form):
     D[D > 4] = 0  # a sparse one holds the near ones
     with pytest.warns(DataWarning, match=r'Say metric="precomputed" if these are distances'):
         make("MDE").fit(form(D))
+    nearest = sp.csr_matrix(np.where(np.sort(D, axis=1)[:, [6]] >= D, D, 0))  # as kneighbors_graph gives them
+    assert (nearest != nearest.T).nnz
+    with pytest.warns(DataWarning, match=r'Say metric="precomputed" if these are distances'):
+        make("MDE").fit(nearest)
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "X is square", DataWarning)
         make("MDE").fit(rows(5, 5, seed=4) @ np.ones((5, 5)) + np.eye(5))  # square, and not symmetric

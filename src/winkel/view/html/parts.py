@@ -12,6 +12,7 @@ from ... import __version__
 from ...checks import flag, optional
 from ...checks import text as check_text
 from ...data import as_table
+from ...data.annotated import named_labels
 from ...errors import InvalidInputError
 from ...measures.sources import has_rows
 from ...measures.tearing import Seams
@@ -65,6 +66,8 @@ def build_parts(
     """The compressed parts of a page by name; "main" is there always, and names the others."""
     optional(check_text, "title", title)
     shown = check_maps(maps, frames)
+    label_name = labels if isinstance(labels, str) else _column_name(labels, "labels")
+    labels = named_labels(data, labels)
     if data is not None:
         data = as_table(data, name="data") if has_rows(metric) else data
     judged = judge(named_maps(maps), shown, data, metric, optional(flag, "trust", trust))
@@ -87,7 +90,7 @@ def build_parts(
     ]
     if labels is not None:
         main.meta["labels"] = add_categories(
-            main, "labels", _column_name(labels, "labels"), check_column(labels, n, "labels"), order
+            main, "labels", label_name, check_column(labels, n, "labels"), order
         )
     main.meta["values"] = _add_values(main, values, n, order)
     main.meta["reliability"] = _add_reliability(main, reliable, shown, order)
