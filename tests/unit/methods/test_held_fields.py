@@ -7,6 +7,7 @@ import winkel as wk
 from winkel.data import as_table
 from winkel.graph import nearest_rows
 from winkel.methods.forces import held
+from winkel.methods.forces.balance import Balance, balanced_places
 from winkel.methods.forces.data_kernels import NewRows, Perplexity
 from winkel.methods.forces.held import Fields
 from winkel.methods.forces.map_kernels import map_kernel
@@ -76,7 +77,7 @@ def test_no_field_for_few_rows_other_dimensions_and_kernels_without_one():
     assert Fields(1e5 * Y[:, :2]).of(map_kernel("cauchy"), "kernel") is None  # too large a grid
 
 
-def test_new_rows_of_tsne_attract_as_if_they_stood_in_the_lists():
+def test_new_rows_of_tsne_are_attracted_by_rows_that_would_list_them():
     kernel, run = Perplexity(10.0), Run(n_jobs=2)
     rows = X[:400].astype(np.float64)
     graph = wk.graph.knn(rows, 30)
@@ -84,10 +85,33 @@ def test_new_rows_of_tsne_attract_as_if_they_stood_in_the_lists():
         as_table(X[400:450].astype(np.float64)), as_table(rows), 30, run, metric="euclidean"
     )
     new = NewRows(X[400:450], rows, index, distance, graph, Fields(rows))
-    found, exact = kernel.to_fitted_from_both(new, run), 0.5 * kernel.to_fitted_joined(new, run)
-    assert np.abs(found - exact).sum() < 0.03 * exact.sum()
+    # Half the perplexity: the new row is among the five nearest of a fitted one if it is nearer than the fifth.
+    every = np.linalg.norm(rows[:, None] - rows, axis=2)
+    np.fill_diagonal(every, np.inf)
+    fifth = np.sort(every, axis=1)[:, 4]
+    expected = kernel.to_fitted(new, run) + np.where(distance < fifth[index], 0.2, 0.0)
+    assert 0.05 < (distance < fifth[index]).mean() < 0.95
+    found = kernel.to_fitted_from_both(new, run)
+    np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), rtol=1e-6)
     one = NewRows(X[407:408], rows, index[7:8], distance[7:8], graph, Fields(rows))
     np.testing.assert_array_equal(kernel.to_fitted_from_both(one, run)[0], found[7])
+    # Lists of other rows than the fitted ones say nothing.
+    fewer = NewRows(X[400:450], rows[:390], np.minimum(index, 389), distance, graph, Fields(rows[:390]))
+    assert not fewer.listing(5).any()
+
+
+def test_a_new_row_begins_by_what_attracts_it_alone():
+    random = np.random.default_rng(5)
+    Y = random.normal(size=(1500, 2))
+    Y[750:, 0] += 60
+    lists = wk.graph.knn(Y, 5).knn_indices
+    index = np.array([[0, 1, 2, 750, 751]], dtype=np.int32)
+    new = NewRows(Y[:1], Y, index, np.ones((1, 5)), None, Fields(Y, lists))
+    balance = Balance(map_kernel("cauchy"), "kernel", "kernel", 1e-6)
+    # Rows 0 to 2 repel: 750 and 751 attract less in all, and are where the row goes.
+    weights = -np.array([[-0.9, -0.9, -0.9, 0.8, 0.8]])
+    assert balanced_places(Y, new, weights, balance, Run())[0, 0] > 50
+    assert balanced_places(Y, new, -weights, balance, Run())[0, 0] < 10
 
 
 def test_a_new_row_begins_where_most_of_its_weights_are():

@@ -51,7 +51,9 @@ def balanced_places(Y: FloatArray, new: NewRows, weights: Matrix, balance: Balan
     if width is None:
         start = weighted_mean(anchors, new.index, new.distance)
     else:
-        start = densest_neighbor(anchors, new.index, np.abs(weights), width)
+        # By the kernel itself, which rises where rows come near, a negative weight attracts.
+        pull = -weights if balance.listed_form == "kernel" else weights
+        start = densest_neighbor(anchors, new.index, np.maximum(pull, 0.0), width)
     return _core.place_rows(anchors, start, groups, _MAX_ITER, _TOL, run.n_jobs, potential)
 
 

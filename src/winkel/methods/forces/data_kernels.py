@@ -72,6 +72,14 @@ class NewRows:
         """The listed fitted rows, q × k × D."""
         return dense(self.fitted[self.index.ravel()]).reshape(*self.index.shape, -1)
 
+    def listing(self, k: int) -> Matrix:
+        """1/k for each listed fitted row that would have the new row among its k nearest, q × listed; zero for others."""
+        graph = self.graph
+        if graph is None or graph.n != self.fitted.shape[0]:  # lists of other rows than these
+            return np.zeros(self.index.shape)
+        reach = neighbor_lists(graph)[1][:, k - 1]
+        return np.where(self.distance < reach[self.index], 1 / k, 0.0)
+
 
 @dataclass(frozen=True)
 class DataKernel(ABC):
@@ -297,28 +305,13 @@ class Perplexity(ListedKernel):
         return sp.csr_array((P + P.T) * P.dtype.type(0.5 / source.n))
 
     def to_fitted_from_both(self, new: NewRows, run: Run) -> Matrix:
-        """½ (p_{j|i} + p_{i|j}) of new rows i, which is n times what fitted rows have: each listed row's own width is known.
+        """What new rows give by distance, and what fitted rows that would list them give; of sum one, q × k.
 
-        `to_fitted_joined` says the same but for the little by which one more neighbour changes that width.
+        A fitted row's own width would say how much it gives. Alike for all that are near enough, with half the perplexity as their
+        number, keeps more neighbours (docs/forces.md).
         """
-        own, graph = self.to_fitted(new, run), new.graph
-        assert graph is not None
-        level, rate, reach = new.fields.once((self, "fading"), lambda: self._fading(graph, run))
-        d, listed = new.distance.astype(np.float64), new.index
-        back = np.minimum(exp(level[listed] - rate[listed] * d * d), 1.0)
-        return np.asarray(0.5 * (own + np.where(d < reach[listed], back / (1 + back), 0.0)))
-
-    def _fading(self, graph: Graph, run: Run) -> tuple[Matrix, Matrix, Matrix]:
-        """For each row log p and its fall with the squared distance d², p = exp(level − rate d²), and the reach of its list."""
-        distances = neighbor_lists(graph)[1]
-        P = self.local(distances, run.n_jobs)
-        middle = min(P.shape[1] - 1, int(self.perplexity))
-        here, there = (P[:, k].astype(np.float64) for k in (0, middle))
-        near, far = (np.square(distances[:, k].astype(np.float64)) for k in (0, middle))
-        tiny = np.finfo(np.float64).tiny
-        fall = log(np.maximum(here, tiny)) - log(np.maximum(there, tiny))
-        rate = np.where((far > near) & (there > 0), fall / np.where(far > near, far - near, 1.0), 0.0)
-        return log(np.maximum(here, tiny)) + rate * near, rate, distances[:, -1].astype(np.float64)
+        both = self.to_fitted(new, run) + new.listing(max(1, int(self.perplexity / 2)))
+        return np.asarray(both / both.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)

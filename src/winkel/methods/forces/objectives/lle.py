@@ -147,7 +147,7 @@ class LLE(PairObjective):
         return pair.entries(weights.attraction), pair.entries(weights.repulsion) + problem.all_weight
 
     def place(self, new: NewRows, Y: FloatArray, constants: dict[str, float], run: Run) -> Matrix:
-        """Each new row attracted by its neighbours as it is reconstructed from them."""
+        """Each new row attracted by its neighbours as it is reconstructed from them, and by those that would list it."""
         kernel = self.data_kernel
         if isinstance(kernel, ListedKernel):
             to_own, between = kernel.to_fitted_joined(new, run), kernel.among_fitted(new, run)
@@ -155,6 +155,9 @@ class LLE(PairObjective):
         else:
             gamma = self.gamma if self.kernel_x == "rbf" else None
             W = weights_of(new.own(), new.others(), self.regularization, gamma)
+        # W + Wᵀ, as in the fit: of how fitted rows would be reconstructed with the new one among their neighbours, their number is known.
+        W = W + new.listing(new.index.shape[1])
+        W = W / W.sum(axis=1, keepdims=True)
         # Attraction is −w k_y.
         return balanced_places(Y, new, -W, Balance(self.map_kernel, "kernel", "kernel", 1 / len(Y)), run)
 
