@@ -135,7 +135,7 @@ spent(lambda: _core.field_sums("cauchy", 1.0, 0.0, Y, q, rules, 1), 2)
 
 
 def measure(program: str, package: Path) -> float:
-    """Seconds that the program found, with the package of this folder."""
+    """Seconds that the program found on one thread, with the package of this folder."""
     environment = {**os.environ, "PYTHONPATH": str(package), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", PREPARE + program], env=environment, capture_output=True, text=True, check=True
@@ -143,16 +143,19 @@ def measure(program: str, package: Path) -> float:
     return float(json.loads(done.stdout.splitlines()[-1]))
 
 
-def compare(other: Path, rounds: int, only: str) -> list[tuple[str, float, float]]:
+def compare(
+    other: Path, this: Path, rounds: int, items: dict[str, str], only: str = ""
+) -> list[tuple[str, float, float]]:
+    """For each item its name and the least seconds that either package takes, in turn."""
     found = []
-    for name, program in ITEMS.items():
+    for name, program in items.items():
         if only not in name:
             continue
-        times: dict[Path, list[float]] = {other: [], THIS: []}
+        times: list[list[float]] = [[], []]
         for _ in range(rounds):
-            for package, taken in times.items():
+            for package, taken in zip((other, this), times, strict=True):
                 taken.append(measure(program, package))
-        found.append((name, min(times[other]), min(times[THIS])))
+        found.append((name, min(times[0]), min(times[1])))
         print(f"{name}: {found[-1][1] * 1e3:.1f} ms -> {found[-1][2] * 1e3:.1f} ms", flush=True)
     return found
 
@@ -221,7 +224,7 @@ def main() -> None:
         (RESULTS / "busy.md").write_text(text)
         print(text)
         return
-    found = compare(options.other, options.rounds, options.only)
+    found = compare(options.other, THIS, options.rounds, ITEMS, options.only)
     lines = [f"| {name} | {a * 1e3:.1f} | {b * 1e3:.1f} | {a / b:.2f} |" for name, a, b in found]
     text = (
         f"# Kernels before and after\n\n{where()}.\n\nMilliseconds of processor time on one thread, the least of "
