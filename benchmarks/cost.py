@@ -250,7 +250,25 @@ def _checked(runs: Sequence[dict[str, Any]], rate: dict[str, float]) -> list[str
         )
     lines.append("| sum | " + " | ".join(totals) + " |")
     peaks = (f"{run['peak_gb']:.2f}" if "peak_gb" in run else "–" for run in alone)
-    return [*lines, "| peak, GB | " + " | ".join(peaks) + " |", ""]
+    return [*lines, "| peak, GB | " + " | ".join(peaks) + " |", "", *_furthest_off(alone, rate), ""]
+
+
+def _furthest_off(alone: Sequence[dict[str, Any]], rate: dict[str, float]) -> list[str]:
+    """A sentence on the stage of each size whose prediction is the worst."""
+    lines = []
+    for run in alone:
+        told = predicted(of_run(run), rate)
+        ratios = {
+            name: told[name] / used
+            for name in rate
+            if (used := run["stages"].get(name, {}).get("cpu", 0.0)) > 0.05 * run["cpu_seconds"]
+        }
+        name = max(ratios, key=lambda each: abs(math.log(ratios[each])))
+        rows = f"{run['rows']:,}".replace(",", " ")
+        lines.append(
+            f"- {rows} rows: of the stages that take a twentieth or more, {name} is furthest off, predicted at {ratios[name]:.1f} times its cost."
+        )
+    return lines
 
 
 def _sizes(runs: Sequence[dict[str, Any]]) -> set[int]:
