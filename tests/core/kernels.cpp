@@ -9,6 +9,7 @@
 #include "core/curves.hpp"
 #include "core/dense.hpp"
 #include "core/distortion.hpp"
+#include "core/eigen.hpp"
 #include "core/lvm_tiles.hpp"
 #include "core/nndescent.hpp"
 #include "core/panels.hpp"
@@ -86,9 +87,12 @@ void decompositions() {
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < i; ++j) a[static_cast<size_t>(i * n + j)] = a[static_cast<size_t>(j * n + i)];
   std::vector<double> values(static_cast<size_t>(n)), vectors(a.size()), triangle(static_cast<size_t>(p * p));
-  SymmetricEigen(a.data(), n).run(values.data(), vectors.data());
+  SymmetricEigen(a.data(), n, 1).run(n, values.data(), vectors.data());
   tell("eigenvalues", values);
   tell("eigenvectors", vectors);
+  std::vector<double> few(static_cast<size_t>(3 * n));
+  SymmetricEigen(a.data(), n, 1).run(3, values.data(), few.data());
+  tell("three eigenvectors", few);
   auto columns = numbers<double>(static_cast<size_t>(n * p), 4);
   std::vector<double> turns(static_cast<size_t>(p * p), 0.0);
   for (int64_t i = 0; i < p; ++i) turns[static_cast<size_t>(i * p + i)] = 1.0;
