@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
 
 import winkel as wk
+from winkel import _core
 from winkel.errors import (
     DataWarning,
     InvalidInputError,
@@ -18,6 +21,7 @@ from winkel.errors import (
     MemoryLimitError,
     NotConvergedWarning,
 )
+from winkel.methods.lvm import place as lvm_place
 
 X_DIGITS, LABELS = load_digits(return_X_y=True)
 SOME, NEW = X_DIGITS[:150], X_DIGITS[150:190]
@@ -282,6 +286,27 @@ def test_rows_are_placed_one_by_one_and_fitted_ones_have_their_own_place(fitted,
     np.testing.assert_array_equal(mixed[0][3:], model.embedding_)
     np.testing.assert_array_equal(mixed[1][3:], model.variance_)
     np.testing.assert_array_equal(model.transform(new), Y)
+
+
+def test_steps_that_are_followed_end_where_each_step_by_itself_does(monkeypatch):
+    model = lvm(max_iter=150, n_neighbors=9, levels=1).fit(X_DIGITS[:600])
+    calls = []
+
+    def kept(*arguments):
+        calls.append(arguments)
+        return _core.place_latent(*arguments)
+
+    monkeypatch.setattr(lvm_place, "_core", SimpleNamespace(place_latent=kept))
+    model.place(X_DIGITS[600:640])
+    *around, Y, variance, _, _, n_jobs = calls[0]
+    found = _core.place_latent(*around, Y, variance, 300, 0.0, n_jobs)
+    for _ in range(300):  # one step of EM at a time, of which nothing is followed
+        Y, variance = _core.place_latent(*around, Y, variance, 1, 0.0, n_jobs)
+    off = np.linalg.norm(found[0] - Y, axis=1)
+    # 300 steps of EM are themselves so far from where they would end.
+    assert off.max() < 0.03 * Y.std()
+    assert np.quantile(off, 0.9) < 1e-3 * Y.std()
+    np.testing.assert_allclose(found[1], variance, rtol=0.05)
 
 
 def test_held_out_digits_land_among_their_own():
