@@ -39,25 +39,31 @@ class Placer {
       : f_(fitted), p_(points), max_iter_(max_iter), tol_(tol), own_(fitted.d), work_(fitted.d) {}
 
   // Moves mean and variance of new point k as max_iter steps of EM would, which end before that at a maximum
-  // of its likelihood. The later a step, the less it differs from the one before: of two steps in a row the
-  // next ones follow, a quarter of all that lie behind.
+  // of its likelihood. The later a step, the less it differs from the one before: where two steps in a row
+  // change the variance alike, the next ones follow, a quarter of all that lie behind.
   void place(int64_t k, double* y, double* variance) {
     begin(k, y);
     std::vector<double> a(dim()), b(dim());
     for (int made = 0; made < max_iter_;) {
       std::copy_n(y, dim(), a.data());
+      const double first = 1.0 / *variance;
       if (step(k, y, variance) || ++made == max_iter_) return;
       std::copy_n(y, dim(), b.data());
-      const double before = *variance;
+      const double second = 1.0 / *variance;
       if (step(k, y, variance) || ++made == max_iter_) return;
+      const double change = 1.0 / *variance - second;
       const int more = std::min(max_iter_ - made, made / 4 - 2);
-      if (more < 1) continue;
-      follow(a, b, before, more, y, variance);
+      if (more < 1 || !(std::abs(change - (second - first)) <= kAlike * std::abs(change))) continue;
+      follow(a, b, more, y);
+      *variance = 1.0 / std::max(second + (more + 1) * change, 0.25 * second);  // it grows fourfold at most
       made += more;
     }
   }
 
  private:
+  static constexpr double kAlike = 0.1;  // of a change of one over the variance, which grows by as much at
+                                         // each step where the variance vanishes in the end
+
   size_t dim() const { return static_cast<size_t>(f_.d); }
 
   // One step of EM; returns whether it was next to nothing.
@@ -67,11 +73,8 @@ class Placer {
     return moved < tol_ * tol_ * before && std::abs(*variance - before) < tol_ * before;
   }
 
-  // What `more` steps after those from a to b to y would do: steps of the mean fall in a constant ratio, and
-  // one over the variance changes by as much at each (it grows in proportion to the steps where the variance
-  // vanishes in the end).
-  void follow(const std::vector<double>& a, const std::vector<double>& b, double before, int more, double* y,
-              double* variance) const {
+  // Where the mean would be `more` steps after those from a to b to y, if they fall in a constant ratio.
+  void follow(const std::vector<double>& a, const std::vector<double>& b, int more, double* y) const {
     double first = 0.0, both = 0.0;
     for (size_t c = 0; c < dim(); ++c) {
       first += (b[c] - a[c]) * (b[c] - a[c]);
@@ -81,9 +84,6 @@ class Placer {
     double sum = 0.0, power = 1.0;
     for (int s = 0; s < more; ++s) sum += power *= ratio;
     for (size_t c = 0; c < dim(); ++c) y[c] += sum * (y[c] - b[c]);
-    const double inverse = 1.0 / *variance, change = inverse - 1.0 / before;
-    // A variance that grows does so at most fourfold.
-    *variance = 1.0 / std::max(inverse + more * change, 0.25 * inverse);
   }
 
   // Packs the block of point k and counts its pairs.
