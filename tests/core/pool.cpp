@@ -151,7 +151,7 @@ void a_child_has_its_own_pool() {
   expect(sum_of(3000, 3) == right, "and so does its parent");
 }
 
-const double* volatile used;  // else a compiler may leave out what is allocated for nothing
+[[maybe_unused]] const double* volatile used;  // else a compiler may leave out what is allocated for nothing
 
 // A child that may not have more memory than it has: no helper can start, and the loop runs all the same.
 void without_memory_the_caller_works() {
