@@ -89,7 +89,7 @@ def line(name: str, data: str, found: np.ndarray) -> str:
     """A row of the table; without labels all rows are of one kind."""
     fit, first, again, a, da, r, b, db, s = found
     labelled = not (da == db == 1.0)
-    kinds = f"{a:.4f} | {b:.4f} | {da:.4f} | {db:.4f}" if labelled else "| | | "
+    kinds = f"{a:.4f} | {b:.4f} | {da:.4f} | {db:.4f}" if labelled else "| | |"
     return f"| {name} | {data} | {fit:.3f} | {first:.3f} | {again:.3f} | {kinds} | {r:.4f} | {s:.4f} |"
 
 
