@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from winkel import losses, penalties
+from winkel import _core, losses, penalties
 from winkel.methods.mde import placement
 from winkel.methods.mde.neighbors import Forces
 from winkel.methods.mde.placement import MAX_LANDMARKS, place_by_distances
@@ -151,3 +151,16 @@ def test_own_losses_place_rows_as_equal_built_in_ones():
     placed = one_by_one(Y, marks, far, own, 1)
     np.testing.assert_allclose(placed, one_by_one(Y, marks, far, losses.Quadratic, 1), atol=1e-4)
     assert one_by_one(Y, marks, far[2:3], own, 1).tobytes() == placed[2].tobytes()
+
+
+@pytest.mark.parametrize("n", [5, 16, 37])
+@pytest.mark.parametrize("m", [1, 2, 3, 5])
+def test_anchors_of_all_rows_are_summed_as_those_of_each(n, m):
+    Y, start = some_map(n, m=m), 0.3 * some_map(6, seed=4, m=m)
+    near = placement._penalty_group(penalties.Log1p(), np.zeros((6, 1), dtype=np.int32), 3.0)
+    marks, weights = np.arange(n, dtype=np.int32)[None], -np.linspace(0.1, 0.3, n)[None]
+    common = placement._penalty_group(penalties.Cauchy(), marks, weights)
+    own = placement._penalty_group(penalties.Cauchy(), np.tile(marks, (6, 1)), np.tile(weights, (6, 1)))
+    one, other = (_core.place_rows(Y, start, [near, group], 50, 1e-6, 2) for group in (common, own))
+    np.testing.assert_allclose(one, other, atol=1e-4)
+    assert np.abs(one - start).max() > 0.01
