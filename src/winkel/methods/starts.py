@@ -20,7 +20,7 @@ _START_WIDTH, _WIDEST, _START_NOISE = 0.02, 3.0, 0.01
 # Rows farther from the mean than so many times the median of their distances count as if they were there: a few bad rows, far out, would
 # else decide where all others begin.
 _FAR_OUT, _MEAN_ROUNDS = 3.0, 2
-_BLOCK = 1024  # rows whose distances from the mean are taken at once
+_BLOCK = 2**18  # entries of rows whose distances from the mean are taken at once
 _PIVOTS = 100  # of pivot MDS; its authors see no gain beyond about as many
 _NEAREST = 15  # neighbours at whose places a new row may begin
 
@@ -115,7 +115,8 @@ def _distances(
         along = scale * _times(rows, mean[:, None], run)[:, 0]
         squares = np.square(scale * _lengths(rows)) - 2 * along + float(np.sum(mean * mean))
         return np.sqrt(np.maximum(squares, 0))
-    blocks = (slice(first, first + _BLOCK) for first in range(0, len(scale), _BLOCK))
+    step = max(1, _BLOCK // rows.shape[1])
+    blocks = (slice(first, first + step) for first in range(0, len(scale), step))
     return np.concatenate([_lengths(scale[block, None] * rows[block] - mean) for block in blocks])
 
 

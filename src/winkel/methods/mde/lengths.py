@@ -25,6 +25,7 @@ MAX_DISTANCES = 5 * 10**7  # pairs whose distances are preserved at most, which 
 PAIR_BYTES = 90.0  # measured peak of listing, packing and solving, for each pair
 # Of a surface that lies flat, paths for each row whose lengths are kept beside those of its edges, and the rows they start from.
 FLAT_PATHS, FLAT_SOURCES = 20, 256
+_FLAT_ROW = 6200.0  # measured peak of finding, packing and solving these, bytes for each row
 _LEAST_LENGTH = 1e-3  # of mean edges: shorter ones count as these, whose errors count most
 
 
@@ -86,6 +87,11 @@ def flat_problem(
 
     Lengths are multiplied by `scale`; None makes the mean edge one long.
     """
+    run.check_memory(
+        _FLAT_ROW * graph.n,
+        f"a surface of {graph.n} rows that is laid flat",
+        'Give focus="shape" or focus="neighbors", which take less, or a larger max_memory.',
+    )
     unit = float(np.mean(graph.edge_distances, dtype=np.float64))
     scale = 1 / unit if scale is None and unit > 0 else scale or 1.0
     pairs, lengths = sample_paths(

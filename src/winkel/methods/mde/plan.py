@@ -180,11 +180,14 @@ def _repulsive_pairs(asked: str, solver: str) -> str:
 
 # Bytes of a fit, measured (tests/fire/memory.py): for each entry of the lists where all pairs repel (in double and in single precision), for each pair where a sample does,
 # for each row beside those, for each coordinate of a row; and whatever the size.
-_ENTRY, _PAIR, _ROW, _START, _COORDINATE, _FIXED = (122.0, 112.0), 75.0, 200.0, 1000.0, 8.0, 6e6
+_ENTRY, _PAIR, _ROW, _START, _COORDINATE, _FIXED = (80.0, 62.0), 55.0, 200.0, 1000.0, 8.0, 6e6
 
 
 def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
-    """Bytes that a map of `data` takes at most, beside the data: an upper estimate, where no two rows list each other."""
+    """Bytes that a map of `data` takes at most, beside the data: an upper estimate, where no two rows list each other.
+
+    Whether the data are a surface that can be laid flat shows only in their graph; what that takes is asked for then (lengths.py).
+    """
     n = count_items(data)
     coordinates = n * settings.n_components * _COORDINATE * (2 * settings.memory_size + 12)
     if settings.preserve == "distances":

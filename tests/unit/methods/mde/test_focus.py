@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import winkel as wk
-from winkel.errors import InvalidParameterError
+from winkel.errors import InvalidParameterError, MemoryLimitError
+from winkel.methods.mde.lengths import flat_problem
 from winkel.methods.mde.plan import FLATNESS, SHAPE_SHARE, choose_focus, flatness, intrinsic_dimension
 from winkel.run import Run
 
@@ -133,3 +134,13 @@ def test_flat_needs_lengths_and_a_free_size():
         wk.MDE(focus="flat").fit(wk.Graph.from_edges([[0, 1], [1, 2], [2, 3]]))
     with pytest.raises(InvalidParameterError, match="centred"):
         wk.MDE(focus="flat", repulsive="cauchy", constraint="standardized").fit(sheet(60))
+
+
+def test_a_surface_is_laid_flat_within_the_limit_of_memory():
+    """What that takes shows only once the graph is there: it is asked for before it is taken."""
+    graph = wk.graph.knn(ball(400, 2), 8)
+    with pytest.raises(MemoryLimitError, match=r'laid flat.*focus="shape"'):
+        flat_problem(graph, wk.Centered(), 2, Run.of(random_state=0, max_memory=10**6))
+    assert (
+        flat_problem(graph, wk.Centered(), 2, Run.of(random_state=0, max_memory=10**7)).distances is not None
+    )
