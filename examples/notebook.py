@@ -5,6 +5,7 @@ A map to explore, whose selection comes back to Python, is `widget = wk.explore(
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import winkel as wk
 
@@ -13,7 +14,7 @@ folder.mkdir(parents=True, exist_ok=True)
 digits = wk.datasets.load_digits()
 mde = wk.MDE(random_state=0).fit(digits.X)
 report = wk.measure(digits.X, mde, labels=digits.y)
-shown = {
+shown: dict[str, Any] = {
     "the data": digits,
     "the estimator": mde,
     "its result": mde.result_,
