@@ -131,7 +131,7 @@ GRID: list[Job] = [
     Job("TSM", 9000, 50), Job("TSM", 4000, 50, {"n_components": 64}), Job("TSM", 20000, 200, {"n_landmarks": 1000}),
     Job("TSM", 4000, 2000), Job("TSM", 4000, 2000, dtype="float32"), Job("TSM", 8000, 1000, density=0.05),
     Job("KDS", 300000, 10), Job("KDS", 100000, 100, {"n_atoms": 100}), Job("KDS", 300000, 20, {"training": "minibatch"}, dtype="float32"),
-    Job("KDSClustering", 150000, 20),
+    Job("KDS", 20000, 20, {"n_atoms": 2000}), Job("KDSClustering", 150000, 20),
     Job("AttractRepel", 20000, 20), Job("AttractRepel", 4000, 400), Job("AttractRepel", 6000, 50, {"objective": LLE30}),
     Job("AttractRepel", 20000, 400, {"objective": "pca"}), Job("AttractRepel", 100000, 60, {"objective": "pca"}, dtype="float32"),
     Job("AttractRepel", 30000, 10, {"objective": "two_kernel_pca"}),

@@ -100,7 +100,7 @@ def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
     search, k = 0.0, objective.neighbors(n)
     if k is not None and not isinstance(data, Graph):
         search = search_memory(data, min(k, n - 1), settings.metric, n_jobs)
-    held = max(weights, 0.6 * weights + start) + 200.0 * n * settings.n_components
+    held = max(weights, 0.75 * weights + start) + 200.0 * n * settings.n_components
     return 6e6 + max(search, held)
 
 

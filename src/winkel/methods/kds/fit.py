@@ -195,7 +195,7 @@ def forecast(table: Table, settings: Settings) -> float:
     if isinstance(settings.goal, Clustering):
         row += 40.0 * (settings.goal.n_vectors or settings.goal.n_clusters)
     entries = 40.0 * table.values.nnz if sp.issparse(table.values) else 30e3 * d
-    return (14e6 if small else 6e6) + n * row + entries + 8.0 * (4 * m * m + 5 * m * d)
+    return (14e6 if small else 6e6) + n * row + entries + 8.0 * (7 * m * m + 5 * m * d)
 
 
 def _codes_a_row(rows: Rows, m: int, settings: Settings) -> float:

@@ -21,8 +21,8 @@ from ...problem.distortions.losses import Quadratic
 from ...run import Run
 from ...typing import FloatArray, IntArray, Metric
 
-MAX_DISTANCES = 5 * 10**7  # pairs whose distances are preserved at most, which take about 4.5 GB
-PAIR_BYTES = 90.0  # measured peak of listing, packing and solving, for each pair
+MAX_DISTANCES = 5 * 10**7  # pairs whose distances are preserved at most, which take about 3.2 GB
+PAIR_BYTES = 64.0  # measured peak of listing, packing and solving, for each pair
 # Of a surface that lies flat, paths for each row whose lengths are kept beside those of its edges, and the rows they start from.
 FLAT_PATHS, FLAT_SOURCES = 20, 256
 _FLAT_ROW = 6200.0  # measured peak of finding, packing and solving these, bytes for each row

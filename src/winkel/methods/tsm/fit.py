@@ -223,6 +223,9 @@ def _landmarks(nonzero: IntArray, settings: Settings, run: Run) -> IntArray:
     return np.sort(nonzero[run.stream("landmarks").permutation(len(nonzero))[:m]])
 
 
+_DENSE_START = 3000  # columns, or rows, up to which the start is found by products of all with all
+
+
 def forecast(shape: tuple[int, int], nnz: int | None, settings: Settings) -> float:
     """Bytes that a fit takes at most, beside the data; nnz of sparse rows. Measured (tests/fire/memory.py).
 
@@ -237,7 +240,10 @@ def forecast(shape: tuple[int, int], nnz: int | None, settings: Settings) -> flo
     row = 58.0 * settings.extension_neighbors + 8.0 * columns + 165.0 * settings.n_components
     extended = 12e6 + row * n if m < n else 0.0
     held = matched + square
-    if nnz is not None:
+    if nnz is None:
+        few = min(m, columns)
+        held += 24.0 * few**2 if few <= _DENSE_START else 0.0  # products of columns and their eigenvectors
+    else:
         held = max(held, 0.5 * held + _sparse_memory(m, columns, nnz * m / n))
     return 8e6 + held + extended
 
@@ -245,7 +251,7 @@ def forecast(shape: tuple[int, int], nnz: int | None, settings: Settings) -> flo
 def _sparse_memory(n: int, columns: int, nnz: float) -> float:
     """Bytes that sparse rows take beside: products held at a time, or the products of columns, as they come and dense."""
     few = min(n, columns)
-    square = float(few) ** 2 if few <= 3000 else 0.0  # beyond that the start is found without them
+    square = float(few) ** 2 if few <= _DENSE_START else 0.0  # beyond that the start is found without them
     return max(40.0 * min(2**20, n * n), 8.0 * square + 12.0 * min(square, nnz**2 / n))
 
 
