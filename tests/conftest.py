@@ -22,3 +22,12 @@ def forget_scores():
         for name, definition in list(registry._KNOWN.items()):
             if definition.function.__module__ != "winkel.measures.scores":
                 del registry._KNOWN[name]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Figures that a test leaves open are closed at its end: matplotlib warns of more than twenty."""
+    yield
+    plt = sys.modules.get("matplotlib.pyplot")
+    if plt is not None:
+        plt.close("all")

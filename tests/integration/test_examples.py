@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -100,7 +99,6 @@ def test_an_example_runs(tmp_path, monkeypatch, capsys, script):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [script, str(tmp_path)])
     runpy.run_path(str(EXAMPLES / script), run_name="__main__")
-    plt.close("all")
     made = [path for folder, _, names in os.walk(tmp_path) for name in names for path in [Path(folder, name)]]
     assert made, "it wrote no picture or page"
     assert all(path.stat().st_size > 1000 for path in made)

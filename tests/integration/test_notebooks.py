@@ -55,5 +55,4 @@ def test_a_story_runs(script, monkeypatch, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         printed = notebooks.run(notebooks.cells_of(script))
-    plt.close("all")
     assert any(printed)

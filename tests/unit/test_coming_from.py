@@ -514,7 +514,6 @@ def test_a_row_does_what_it_says(row, request, tmp_path):
         warnings.simplefilter("ignore", NotConvergedWarning)
         warnings.simplefilter("ignore", DataWarning)
         RUN[row](**given)
-    plt.close("all")
 
 
 def test_a_parameter_without_counterpart_is_refused():

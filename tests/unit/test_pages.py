@@ -60,4 +60,3 @@ def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
             warnings.simplefilter("ignore", wk.errors.NotConvergedWarning)
             warnings.simplefilter("ignore", wk.errors.DataWarning)
             exec(compile("\n" * (line - 1) + source, str(page), "exec"), names)
-    plt.close("all")

@@ -12,14 +12,6 @@ from winkel.view.tsm import plot_angles, plot_by_dimension
 mpl.use("Agg")
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
-
-
 def test_angles_with_their_threshold(tmp_path):
     shown = wk.TSM(random_state=0).angle_histogram(wk.datasets.load_digits().X[:300])
     ax = plot_angles(shown, title="digits", path=tmp_path / "angles.png")

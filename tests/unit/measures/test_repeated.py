@@ -300,7 +300,6 @@ def test_pictures_are_drawn(tmp_path):
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
 
     from winkel.view.trust import plot_comparison, plot_faithfulness, plot_indicatrix
 
@@ -313,7 +312,6 @@ def test_pictures_are_drawn(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["ellipses.png", "maps.png", "scores.png"]
     with pytest.raises(InvalidInputError, match="two dimensions"):
         plot_indicatrix(Y[:5], wk.indicatrix(X, Y))
-    plt.close("all")
 
 
 def test_notebooks_show_tables_with_every_text_escaped():

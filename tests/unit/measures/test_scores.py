@@ -113,7 +113,6 @@ def test_parameters_can_be_chosen_by_it(data, nearest_kept, sample):
 def test_it_is_drawn_and_shown_on_the_page(data, nearest_kept, tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
 
     from winkel.view.trust import plot_comparison, plot_faithfulness
 
@@ -124,7 +123,6 @@ def test_it_is_drawn_and_shown_on_the_page(data, nearest_kept, tmp_path):
     assert len(alone.axes) == 1
     maps = plot_comparison(wk.compare(X, {"a": Y}, scores=["nearest_kept"]), path=tmp_path / "maps.png")
     assert "nearest kept" in maps.axes[0].get_title()
-    plt.close("all")
     from winkel.view.html.parts import build_parts
 
     from ..view.test_container import read

@@ -16,12 +16,6 @@ from winkel.view.kds import plot_atoms, plot_atoms_among_rows, plot_degrees, plo
 CODES = sp.csr_array(np.array([[1.0, 0, 0, 0], [0.5, 0.5, 0, 0], [0.25, 0.25, 0.5, 0]]))
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    matplotlib.pyplot.close("all")
-
-
 def heights(ax):
     return [bar.get_height() for bar in ax.patches]
 

@@ -16,14 +16,6 @@ Y, VARIANCE = RNG.normal(size=(60, 2)), np.exp(RNG.normal(size=60))
 IMAGES, LABELS = RNG.random((60, 8, 8)), np.arange(60) % 3
 
 
-@pytest.fixture(autouse=True)
-def close():
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
-
-
 def test_variance_leaves_out_the_uncertain(tmp_path):
     figure = plot_variance(Y, VARIANCE, labels=LABELS, quantile=0.9, path=tmp_path / "v.png")
     shown = figure.axes[1].collections[0].get_offsets()

@@ -22,12 +22,6 @@ from winkel.view.layers import MOST_CLASSES, PALETTE, classes, short_names, spre
 N = 60
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture
 def Y():
     return np.random.default_rng(0).normal(size=(N, 2))
