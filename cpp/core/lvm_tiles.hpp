@@ -59,19 +59,27 @@ WINKEL_INLINE Chance<T> chance(T v) {
   return {e.power + e.power * e.fraction, (T(1) - e.power) - e.power * e.fraction};
 }
 
-// log(1 - P), from P where that is small and from 1 - P where that is.
-template <class T>
-WINKEL_INLINE T log_far(T p, T rest) {
-  const bool small = p < T(0.5);
-  const T t = small ? T(1) - p : vecmath::larger(rest, T(1e-37));
-  const T lost = p + (t - T(1));  // what 1 - P rounded away
-  return vecmath::log(t) - (small ? lost : T(0));
-}
-
 template <class T>
 struct Action {
-  T on_means, on_variances, value;  // nu / s, (nu / s) (r^2 / s - d), log(1 - P)
+  T on_means, on_variances;  // nu / s, (nu / s) (r^2 / s - d)
+  T p, rest;                 // P and 1 - P
 };
+
+// log(1 - P) of both directions together, which takes one logarithm: with u = 1 - (1 - P_1)(1 - P_2), a sum
+// of positive numbers, from u where that is small and from the product where that is.
+template <class T>
+WINKEL_INLINE T log_far(T p1, T rest1, T p2, T rest2) {
+  constexpr T tiny = T(0x1p-60), lift = T(0x1p+64), log_lift = T(44.3614195558364998);
+  const T u = p1 + p2 * rest1;
+  const bool small = u < T(0.5), low1 = rest1 < tiny, low2 = rest2 < tiny;
+  // Tiny factors are lifted, so that their product is a normal number.
+  const T first = vecmath::larger(rest1, T(1e-37)) * (low1 ? lift : T(1));
+  const T second = vecmath::larger(rest2, T(1e-37)) * (low2 ? lift : T(1));
+  const T lifted = (low1 ? log_lift : T(0)) + (low2 ? log_lift : T(0));
+  const T t = small ? T(1) - u : first * second;
+  const T lost = u + (t - T(1));  // what 1 - u rounded away
+  return vecmath::log(t) - (small ? lost : lifted);
+}
 
 // How (1 + q)^{d/2} - 1 is made, and all that follows from it: for d = 2 it is q; for an even d up to 14, and
 // for an odd one up to 7 from the root of 1 + q, it takes two squarings; otherwise it is exp(log(1 + q) d /
@@ -124,14 +132,14 @@ WINKEL_INLINE Action<T> act_once(T delta, T sigma, T r2, const Dimension<T>& d) 
   if constexpr (Value) {
     const T shared = T(1) / (t * all);  // one division for nu and for P
     const T strength = c.near * (shared * all) * inverse, whole = shared * t;
-    return {strength, strength * (scaled - d.count), log_far(c.near * whole, t * whole)};
+    return {strength, strength * (scaled - d.count), c.near * whole, t * whole};
   }
   const T strength = c.near / t * inverse;
-  return {strength, strength * (scaled - d.count), T(0)};
+  return {strength, strength * (scaled - d.count), T(0), T(1)};
 }
 
 // The same for d = 2, where (1 + q) - 1 = q: everything times delta^2 saves divisions.
-template <class T, bool Value>
+template <class T>
 WINKEL_INLINE Action<T> act_planar(T delta, T sigma, T r2) {
   const T square = delta * delta;
   const T inverse = T(1) / (square + sigma);
@@ -140,9 +148,7 @@ WINKEL_INLINE Action<T> act_planar(T delta, T sigma, T r2) {
   const T t = vecmath::larger(sigma + c.far * square, T(1e-37));
   const T p = c.near * square * inverse;
   const T strength = p / t;
-  T value = T(0);
-  if constexpr (Value) value = log_far(p, t * inverse);
-  return {strength, strength * (scaled - T(2)), value};
+  return {strength, strength * (scaled - T(2)), p, t * inverse};
 }
 
 // Sums run in kLanes lanes whatever the width of the hardware, and end in a fixed order.
@@ -153,19 +159,24 @@ WINKEL_INLINE T fold_lanes(T* lanes) {
   return lanes[0];
 }
 
-// What a pair does, both directions with their weights together.
+// What a pair does, both directions together. Their weights are one and the same number, or zero where the
+// pair is not dissimilar in that direction.
 template <class T, Power How, bool Means, bool Value>
 WINKEL_INLINE T act_both(T r2, T sigma, T forth_scale, T back_scale, T forth, T back, const Dimension<T>& d,
                          T& value) {
   Action<T> out, in;
   if constexpr (How == Power::planar) {
-    out = act_planar<T, Value>(forth_scale, sigma, r2);
-    in = act_planar<T, Value>(back_scale, sigma, r2);
+    out = act_planar<T>(forth_scale, sigma, r2);
+    in = act_planar<T>(back_scale, sigma, r2);
   } else {
     out = act_once<T, How, Value>(forth_scale, sigma, r2, d);
     in = act_once<T, How, Value>(back_scale, sigma, r2, d);
   }
-  if constexpr (Value) value += forth * out.value + back * in.value;
+  if constexpr (Value) {
+    const bool there = forth > T(0), here = back > T(0);
+    value += vecmath::larger(forth, back) * log_far(there ? out.p : T(0), there ? out.rest : T(1),
+                                                    here ? in.p : T(0), here ? in.rest : T(1));
+  }
   return Means ? forth * out.on_means + back * in.on_means
                : forth * out.on_variances + back * in.on_variances;
 }

@@ -67,3 +67,11 @@ def test_kds_forecasts_by_the_atoms_that_rows_use():
     mixed = rng.dirichlet(np.full(12, 2.0), size=40000)
     short, long = (make("KDS", locality=1e-3)._forecast(as_table(X)) for X in (corners, mixed))
     assert long - short > 40000 * 12  # the bytes of one more atom a row, at least
+
+
+def test_lvm_forecasts_by_the_vectors_that_its_start_holds():
+    """As many for one dimension as for three, and eight more from four on."""
+    X = as_table(rows(20000, 5))
+    one, three, four = (make("LVM", n_components=d)._forecast(X) for d in (1, 3, 4))
+    assert one == three
+    assert four - three >= 20000 * 8 * 8

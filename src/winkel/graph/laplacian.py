@@ -176,7 +176,8 @@ def _random_block(problem: Laplacian, width: int, seed: int) -> Matrix:
     return np.asarray(_core.random_normal(seed, 0, 0, problem.n * width).reshape(problem.n, width))
 
 
-def _width(wanted: int) -> int:
+def block_width(wanted: int) -> int:
+    """Vectors that are held at a time to find so many."""
     return _LANES * math.ceil((wanted + _SPARE) / _LANES)
 
 
@@ -307,7 +308,7 @@ def smallest_eigenvectors(
     problem: Laplacian, wanted: int, *, tol: float, max_iter: int, seed: int, solver: str
 ) -> EigenPairs:
     """The `wanted` eigenvectors next to the null vector, in the first columns of the result's vectors."""
-    width = _width(wanted)
+    width = block_width(wanted)
     if solver == "dense" or problem.n <= max(_DENSE_BELOW, 4 * width):
         return _dense(problem, wanted)
     block = _random_block(problem, width, seed)

@@ -97,8 +97,8 @@ def test_derivatives_are_those_of_the_likelihood(levels):
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize(
     ("distance", "size"),
-    [(0.0, 1e-9), (1e-6, 1e-9), (1e-3, 1e-6), (1e3, 1e-6), (1e6, 1.0), (1.0, 1e6)],
-    ids=["P=1", "P->1", "P near 1", "P=0", "P->0", "wide"],
+    [(0.0, 1e-25), (0.0, 1e-9), (1e-6, 1e-9), (1e-3, 1e-6), (1e3, 1e-6), (1e6, 1.0), (1.0, 1e6)],
+    ids=["P=1 beyond precision", "P=1", "P->1", "P near 1", "P=0", "P->0", "wide"],
 )
 def test_chances_near_zero_and_one(distance, size, m, single):
     # Four items on a line at 0, 1, 2, 3: the far ends are dissimilar.

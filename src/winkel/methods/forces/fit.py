@@ -96,7 +96,7 @@ def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
     if how == "pca":  # centred rows, of sparse ones their dense form beside
         start = (3 if sparse else 1.25) * itemsize * n * columns + 16.0 * min(n, columns) ** 2
     elif how == "spectral":
-        start = (2500.0 if itemsize == 8 else 1500.0) * n
+        start = (2900.0 if itemsize == 8 else 1500.0) * n
     search, k = 0.0, objective.neighbors(n)
     if k is not None and not isinstance(data, Graph):
         search = search_memory(data, min(k, n - 1), settings.metric, n_jobs)

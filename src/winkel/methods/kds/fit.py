@@ -191,7 +191,7 @@ def forecast(table: Table, settings: Settings) -> float:
     m = min(n, settings.training.n_atoms)
     codes = _codes_a_row(table.values, m, settings)
     small = settings.training.method == "minibatch"  # which holds no codes of all rows until the end
-    row = 50.0 + 22.0 * codes if small else 100.0 + 54.0 * codes
+    row = 70.0 + 22.0 * codes if small else 100.0 + 54.0 * codes
     if isinstance(settings.goal, Clustering):
         row += 40.0 * (settings.goal.n_vectors or settings.goal.n_clusters)
     entries = 40.0 * table.values.nnz if sp.issparse(table.values) else 30e3 * d

@@ -15,6 +15,7 @@ from ...embedding import Embedding
 from ...errors import DataWarning, InvalidInputError
 from ...graph import Graph, neighbor_graph, spectral_embedding
 from ...graph.knn import count_items, search_memory
+from ...graph.laplacian import block_width
 from ...graph.precomputed import distances_by_function
 from ...run import Run
 from ...solvers import iterate
@@ -161,9 +162,10 @@ def forecast(
 ) -> float:
     """Bytes that a fit takes at most, beside the data; pairs of blocks take none, so items and similar pairs decide.
 
-    Bytes of an arc, of an item and of a coordinate were measured (tests/fire/memory.py).
+    The start holds blocks of vectors, whose width grows by steps. Bytes of an arc, of an item and of a vector were measured
+    (tests/fire/memory.py).
     """
     n = count_items(data)
     arcs = 2 * data.n_edges if isinstance(data, Graph) else n * min(n_neighbors, n - 1) ** n_steps
-    held = 110.0 * arcs + n * (1100.0 + 560.0 * n_components)
+    held = 110.0 * arcs + n * (940.0 + 160.0 * block_width(n_components))
     return 6e6 + max(search_memory(data, min(n_neighbors, n - 1), metric, n_jobs), held)
