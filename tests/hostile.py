@@ -255,6 +255,7 @@ CALLS: dict[str, Call] = {
     "sample_pairs": call(C.sample_pairs, N, 10, 0, lambda: np.array([1, 2]), 1),
     "place_rows": call(C.place_rows, array(N, 2), array(2, 2), lambda: [anchors()], 20, 1e-6, 1, potential),
     "HeldPotential": call(C.HeldPotential, array(16, 16), [-4.0, -4.0], 0.5, array(1)),
+    "NearPoints": call(C.NearPoints, array(N, 3), 1.0),
     "symmetric_eigen": call(C.symmetric_eigen, array(4, 4), 2, 1),
     "orthonormal_columns": call(C.orthonormal_columns, array(3, N)),
     "orthogonal_rows": call(C.orthogonal_rows, array(3, N)),

@@ -4,10 +4,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "core/curves.hpp"
 #include "core/tabulated.hpp"
 
@@ -60,11 +62,14 @@ struct Group {
 struct Potential {
   using Grid = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
-  Potential(Grid values, std::vector<double> origin, double spacing, Vec<const double> row_weights)
+  Potential(Grid values, std::vector<double> origin, double spacing, Vec<const double> row_weights,
+            const NearPoints* close)
       : array(values),
         weights(row_weights),
         held(grid_of(values, origin, spacing), static_cast<int>(values.ndim()), values.data(), weights.data(),
-             weights.shape(0) == 1) {
+             weights.shape(0) == 1, close) {
+    if (close != nullptr && values.ndim() != 3)
+      throw std::invalid_argument("near points are for a grid of three sides");
     if (weights.shape(0) == 0) throw std::invalid_argument("weights must be one for all rows, or one a row");
   }
 
@@ -96,6 +101,24 @@ struct Potential {
   HeldPotential held;
 };
 
+NearPoints near_points(Mat<const double> points, double reach) {
+  require(points.shape(1) == 3 && points.shape(0) > 0,
+          "near points have three coordinates, and there are some");
+  require(reach > 0.0 && std::isfinite(reach * reach), "reach must be positive, and its square finite");
+  require_finite(points, "points must be finite");
+  double cells = 1.0;
+  for (size_t side = 0; side < 3; ++side) {
+    double low = points.data()[side], high = low;
+    for (size_t i = 1; i < points.shape(0); ++i) {
+      low = std::min(low, points.data()[3 * i + side]);
+      high = std::max(high, points.data()[3 * i + side]);
+    }
+    cells *= (high - low) / reach + 1.0;
+  }
+  require(cells <= NearPoints::kMostCells, "reach is too small for points so far apart");
+  return NearPoints(points.data(), rows_in(points), reach);
+}
+
 }  // namespace
 
 void bind_place(nb::module_& m) {
@@ -106,11 +129,15 @@ void bind_place(nb::module_& m) {
            nb::arg("kernel"), nb::arg("first"), nb::arg("second"), nb::arg("floor"), nb::arg("anchors"),
            nb::arg("weights"), nb::arg("deviations").none(), nb::arg("table").none() = nb::none(),
            nb::keep_alive<1, 9>());
+  nb::class_<NearPoints>(
+      m, "NearPoints", "Points in space by cells, and what those within a reach add to the Cauchy potential.")
+      .def(nb::new_(&near_points), nb::arg("points"), nb::arg("reach"));
   nb::class_<Potential>(m, "HeldPotential",
                         "A potential in the plane or in space, by the coefficients of its splines; its "
                         "weight for all rows or for each.")
-      .def(nb::init<Potential::Grid, std::vector<double>, double, Vec<const double>>(), nb::arg("held"),
-           nb::arg("origin"), nb::arg("spacing"), nb::arg("weights"));
+      .def(nb::init<Potential::Grid, std::vector<double>, double, Vec<const double>, const NearPoints*>(),
+           nb::arg("held"), nb::arg("origin"), nb::arg("spacing"), nb::arg("weights"),
+           nb::arg("near").none() = nb::none(), nb::keep_alive<1, 6>());
   m.def(
       "place_rows",
       [](Mat<const double> Y, Mat<const double> starts, std::vector<const Group*> groups, int max_iter,

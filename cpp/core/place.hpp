@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "distortion.hpp"
+#include "near_points.hpp"
 #include "parallel.hpp"
 #include "simd.hpp"
 #include "volume_grid.hpp"
@@ -26,12 +27,14 @@ struct AnchorGroup {
 };
 
 // A potential in the plane or in space that is held on a grid, and read off by splines; each row feels it by
-// its own weight, or all by one. Beyond the grid it is what it is at the nearest place on it.
+// its own weight, or all by one. Beyond the grid it is what it is at the nearest place on it. In space,
+// points near a place may add to it what the grid is too coarse for.
 class HeldPotential {
  public:
   // `grid.nodes[0]` is 1 in the plane, whose sides are the last two.
-  HeldPotential(const VolumeGrid& grid, int dimension, const double* held, const double* weights, bool common)
-      : grid_(grid), dimension_(dimension), held_(held), weights_(weights), common_(common) {}
+  HeldPotential(const VolumeGrid& grid, int dimension, const double* held, const double* weights, bool common,
+                const NearPoints* close)
+      : grid_(grid), dimension_(dimension), held_(held), weights_(weights), common_(common), close_(close) {}
 
   // The value at y for a row; adds its gradient.
   double add(int64_t row, const double* y, double* gradient) const {
@@ -47,9 +50,14 @@ class HeldPotential {
     }
     double slopes[3];
     const double weight = weights_[common_ ? 0 : row];
-    const double value = dimension_ == 2 ? in_plane(at, slopes) : in_space(at, slopes);
+    double value = dimension_ == 2 ? in_plane(at, slopes) : in_space(at, slopes);
     for (int side = 0; side < dimension_; ++side)
       if (inside[side]) gradient[side] += weight * grid_.per_length * slopes[side];
+    if (close_ != nullptr) {
+      double steep[3] = {};
+      value += close_->add(y, steep);
+      for (int side = 0; side < 3; ++side) gradient[side] += weight * steep[side];
+    }
     return weight * value;
   }
 
@@ -96,6 +104,7 @@ class HeldPotential {
   const double* held_;
   const double* weights_;
   bool common_;
+  const NearPoints* close_;
   Quintic<double> quintic_;
 };
 

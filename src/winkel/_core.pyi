@@ -1111,6 +1111,19 @@ class AnchorGroup:
         table: RadialTable | None = None,
     ) -> None: ...
 
+class NearPoints:
+    """
+    Points in space by cells, and what those within a reach add to the Cauchy potential.
+    """
+
+    def __init__(
+        self,
+        points: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        reach: float,
+    ) -> None: ...
+
 class HeldPotential:
     """
     A potential in the plane or in space, by the coefficients of its splines; its weight for all rows or for each.
@@ -1124,6 +1137,7 @@ class HeldPotential:
         weights: Annotated[
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
+        near: NearPoints | None = None,
     ) -> None: ...
 
 def place_rows(

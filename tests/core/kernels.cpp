@@ -199,10 +199,11 @@ void latent() {
   const Exceptions none{nullptr, nullptr, nullptr, 0};
   std::vector<float> rows(d * kTile, 0.0f), columns(rows);
   TileScratch<float> scratch;
-  kernel<tile_pairs<float, Power::planar, true, true>>()(&points, &points, true, &none, d, &scratch,
-                                                         rows.data(), columns.data());
+  const double value = kernel<tile_pairs<float, Power::planar, true, true>>()(
+      &points, &points, true, &none, d, &scratch, rows.data(), columns.data());
   rows.insert(rows.end(), columns.begin(), columns.end());
   tell("latent pairs", rows);
+  tell("latent likelihood", std::vector<double>{value});
 }
 
 }  // namespace

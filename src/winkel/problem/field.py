@@ -24,7 +24,7 @@ from .distortions.base import DEFAULT_FLOOR, fits_any_pairs
 from .distortions.penalties import LARGEST_BARRIER_EXPONENT
 from .grid import GridField, HeldField
 from .tabulation import decay, tabulated
-from .volume import VolumeField
+from .volume import VolumeField, held_in_two_parts
 
 KERNELS = ("cauchy", "inv_power", "log", "log1p", "log_ratio")
 TABULATED = "tabulated"  # the kernel of any other distortion, by a table of its values
@@ -298,14 +298,18 @@ _HELD_TOLERANCES, MOST_HELD_NODES = (1e-3, CAUCHY_TOLERANCE), 2**23
 
 
 def held_cauchy(Y: FloatArray, exponent: float, n_jobs: int) -> HeldField | None:
-    """The field Σⱼ (1 + |y − yⱼ|²)^−exponent on a grid, from which it is read near the points; None where that would be too large."""
+    """The field Σⱼ (1 + |y − yⱼ|²)^−exponent on a grid, from which it is read near the points; None where that would be too large.
+
+    A map in space may be too wide for a grid that knows single points: with the exponent 1 a coarse one then holds what is smooth.
+    """
     if Y.shape[1] not in _GRID_ERROR:
         return None
+    points = np.ascontiguousarray(Y, dtype=np.float64)
     for tolerance in _HELD_TOLERANCES:
         grid = cauchy_grid(Y.shape[1], exponent, tolerance, n_jobs)
         if grid.n_nodes(Y) <= MOST_HELD_NODES:
-            return grid.hold(np.ascontiguousarray(Y, dtype=np.float64))
-    return None
+            return grid.hold(points)
+    return held_in_two_parts(points, n_jobs) if exponent == 1 and Y.shape[1] == 3 else None
 
 
 def _cauchy(s: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:

@@ -42,18 +42,19 @@ class GridSums:
 @dataclass(frozen=True, eq=False)
 class HeldField:
     """Coefficients of the splines of a potential on a grid, in the plane or in space, where its first node is, and how far
-    nodes are apart.
+    nodes are apart. `near` are points that add what the grid is too coarse for.
     """
 
     values: FloatArray
     origin: tuple[float, ...]
     spacing: float
+    near: _core.NearPoints | None = None
 
     def potential(self, weights: float | FloatArray) -> _core.HeldPotential:
         """The potential as new rows feel it: by one weight, or each by its own."""
         values = np.asarray(self.values, dtype=np.float64)
         each = np.ascontiguousarray(np.atleast_1d(weights), dtype=np.float64)
-        return _core.HeldPotential(values, list(self.origin), self.spacing, each)
+        return _core.HeldPotential(values, list(self.origin), self.spacing, each, self.near)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -17,6 +18,8 @@ _LEAST_CELLS = 24  # a side, for maps smaller than the width of the function
 _MARGIN = 8  # nodes beyond the outermost points, which the splines touch
 _TWO_GRIDS = 2**17  # nodes from which on far points are summed on a grid of four times the spacing
 _REACH = 16  # nodes within which points are near
+# Of a field in two parts: the most nodes that its grid has, and how many of them lie within the reach of near points.
+_COARSE_NODES, _COARSE_REACH = 2**21, 4
 # What a sum takes, in microseconds of one core, as measured: a point and a node of the grid, a point of the tree of boxes.
 _GRID_POINT, _GRID_NODE, _TREE_POINT = 0.22, 0.035, 0.75
 
@@ -144,6 +147,27 @@ class VolumeField:
             shape[axis] = -1
             octant /= np.square(spline_spectrum(period)).reshape(shape)
         return np.asarray(octant.astype(dtype))
+
+
+def held_in_two_parts(points: Matrix, n_jobs: int) -> HeldField:
+    """The field Σⱼ 1 / (1 + |y − yⱼ|²) of points in space, however far apart: its smooth part on a coarse grid, the rest by near points.
+
+    The parts are those of `cpp/core/near_points.hpp`. The grid is as fine as its number of nodes allows, for the reach, and with
+    it the number of near points, is a multiple of its spacing.
+    """
+    _, sides = _box(points)
+    spacing = FINEST
+    while math.prod(_nodes(sides, spacing)) > _COARSE_NODES:
+        spacing *= 1.1
+    reach = _COARSE_REACH * spacing
+    end = reach * reach
+
+    def smooth(s: Matrix) -> Matrix:
+        t = np.maximum((end - s) / (1 + end), 0.0)
+        return np.asarray((1 - t * t * t * t * t) / (1 + s))
+
+    held = VolumeField(smooth, spacing=spacing, n_jobs=n_jobs).hold(points)
+    return replace(held, near=_core.NearPoints(points, reach))
 
 
 def _box(Y: FloatArray) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -1,5 +1,7 @@
 """New rows in the field of a map: the field against the exact sum, places against those among all fitted rows one by one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from winkel.run import Run
 
 RUN = Run(n_jobs=2)
 FORCES = Forces.of("auto", "auto", "auto", 2, Centered())
+SPACE = Forces.of("auto", "auto", "auto", 3, Centered())
 
 
 @pytest.fixture(scope="module")
@@ -71,16 +74,15 @@ def test_beyond_the_grid_the_field_goes_on_as_it_ends(map_and_lists):
 def test_in_space_places_by_the_field_are_those_among_all_rows_one_by_one():
     random = np.random.default_rng(3)
     Y = 4 * random.normal(size=(1500, 3))
-    forces = Forces.of("auto", "auto", "auto", 3, Centered())
     index = wk.graph.knn(Y, 6).knn_indices[:30]
     distance, weights = random.uniform(0.5, 1, size=index.shape), random.uniform(0.5, 2, size=index.shape)
-    held = _held_field(Y, forces, RUN)
+    held = _held_field(Y, SPACE, RUN)
     assert held.values.ndim == 3
-    found = place_by_neighbors(Y, index, distance, forces, 20.0, RUN, weights=weights, held=held)
-    exact = place_by_neighbors(Y, index, distance, forces, 20.0, RUN, weights=weights)
+    found = place_by_neighbors(Y, index, distance, SPACE, 20.0, RUN, weights=weights, held=held)
+    exact = place_by_neighbors(Y, index, distance, SPACE, 20.0, RUN, weights=weights)
     assert (np.linalg.norm(found - exact, axis=1) < 0.02).mean() > 0.9
     alone = place_by_neighbors(
-        Y, index[5:6], distance[5:6], forces, 20.0, RUN, weights=weights[5:6], held=held
+        Y, index[5:6], distance[5:6], SPACE, 20.0, RUN, weights=weights[5:6], held=held
     )
     np.testing.assert_array_equal(alone[0], found[5])
 
@@ -153,3 +155,60 @@ def test_a_loaded_model_places_rows_in_the_same_bytes(tmp_path, monkeypatch):
     before = mde._model()
     mde.fit(X[:200])
     assert mde._model() is not before  # of another map
+
+
+@pytest.fixture(scope="module")
+def wide_map():
+    """Clusters in space, so far apart that a grid which knows single points would have too many nodes."""
+    random = np.random.default_rng(4)
+    return 40 * random.normal(size=(60, 3))[random.integers(0, 60, 3000)] + 3 * random.normal(size=(3000, 3))
+
+
+def test_a_wide_map_in_space_is_held_in_two_parts_whose_sum_is_that_over_all_rows(wide_map):
+    held = _held_field(wide_map, SPACE, RUN)
+    assert held.near is not None
+    assert held.values.size <= 2**21
+    random = np.random.default_rng(5)
+    at = wide_map[random.permutation(3000)[:200]] + random.normal(size=(200, 3))
+    smooth, slopes = _core.volume_read(at, held.values, held.origin, held.spacing, 1)
+    apart = at[:, None] - wide_map[None]
+    square = (apart**2).sum(axis=2)
+    end = (4 * held.spacing) ** 2
+    part = np.maximum((end - square) / (1 + end), 0)
+    near = part**5 / (1 + square)
+    steep = -2 * (5 * part**4 / (1 + end) / (1 + square) + near / (1 + square))
+    exact = (1 / (1 + square)).sum(axis=1)
+    forces = (-2 / (1 + square) ** 2)[..., None] * apart
+    np.testing.assert_allclose(smooth + near.sum(axis=1), exact, rtol=1e-3)
+    missed = slopes + (steep[..., None] * apart).sum(axis=1) - forces.sum(axis=1)
+    assert np.linalg.norm(missed) < 1e-3 * np.linalg.norm(forces.sum(axis=1))
+
+
+def test_places_in_a_wide_map_in_space_are_those_among_all_rows_one_by_one(wide_map):
+    random = np.random.default_rng(6)
+    index = wk.graph.knn(wide_map, 6).knn_indices[:40]
+    distance, weights = random.uniform(0.5, 1, size=index.shape), random.uniform(0.5, 2, size=index.shape)
+    held = _held_field(wide_map, SPACE, RUN)
+
+    def places(rows, held=None):
+        return place_by_neighbors(
+            wide_map, index[rows], distance[rows], SPACE, 3000.0, RUN, weights=weights[rows], held=held
+        )
+
+    every = slice(None)
+    found, exact, alone = places(every, held), places(every), places(slice(5, 6), held)
+    np.testing.assert_array_equal(alone[0], found[5])
+    assert np.linalg.norm(found - exact, axis=1).max() < 1e-3
+    # Without near points the field would be far too smooth.
+    rough = places(every, replace(held, near=None))
+    assert np.median(np.linalg.norm(rough - exact, axis=1)) > 0.1
+
+
+def test_near_points_refuse_what_they_cannot_hold(wide_map):
+    with pytest.raises(ValueError, match="reach is too small"):
+        _core.NearPoints(wide_map, 1e-3)
+    with pytest.raises(ValueError, match="three coordinates"):
+        _core.NearPoints(wide_map[:, :2].copy(), 1.0)
+    near = _core.NearPoints(wide_map, 5.0)
+    with pytest.raises(ValueError, match="three sides"):
+        _core.HeldPotential(np.zeros((16, 16)), [0.0, 0.0], 0.5, np.ones(1), near)
