@@ -429,9 +429,10 @@ class ItemsEmbedder(Embedder):
         """The data that places on the map stand for: means of the ten nearest fitted rows, by the inverse square of distance.
 
         A fitted row's place gives that row back, exactly. With `return_error` a pair: the data, and for each place the error
-        to be expected for a new row there, as the length of the difference: what leaving out each of those fitted rows costs, in
-        the same mean, times what that is too small by for fitted rows that are placed again as new ones. Sparse rows are
-        given back sparse.
+        to be expected for a new row there, as the length of the difference: from what leaving out each fitted row around it costs
+        and how far these differ, times what that is too small by on a map of at most 800 rows (which takes a fit of them) with
+        others placed on it. It is right on the average of many rows; a single one may be off by half. Sparse rows are given
+        back sparse.
         """
         rows, places = self._rows_and_places()
         self._check_rows(rows)
@@ -441,7 +442,7 @@ class ItemsEmbedder(Embedder):
         if len(places) < 2:
             raise InvalidInputError("a map of one place has nothing to go back to.")
         found, error = Decoder.of(rows, places).decode(wanted)
-        return (found, error * new_row_factor(self, rows, places)) if return_error else found
+        return (found, error * new_row_factor(self, rows)) if return_error else found
 
     def _rows_and_places(self) -> tuple[Any, FloatArray]:
         """Fitted rows, None if there are none, and their places."""

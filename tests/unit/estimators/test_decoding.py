@@ -39,7 +39,10 @@ def test_weights_by_hand():
         abs((0 + 20 / 4) / (1 + 1 / 4) - 10),
         abs((0 / 9 + 10 / 4) / (1 / 9 + 1 / 4) - 20),
     ]
-    np.testing.assert_allclose(error, [weights @ alone])
+    # The rows differ by `spread` about their mean, whose own variance is `together` of theirs.
+    spread, together = weights @ np.square([0, 10, 20]) - found[0, 0] ** 2, weights @ weights
+    apart = np.sqrt(spread * (1 + together) / (1 - together))
+    np.testing.assert_allclose(error, [(weights @ alone + apart) / 2])
 
 
 def curve(n):
@@ -62,11 +65,14 @@ def digits(n):
 @pytest.mark.parametrize("name", ["MDE", "UMAP"])
 def test_the_stated_error_is_that_of_new_rows(name, made):
     """Stated over true lies near 1; it was 0.84 to 0.93 with MDE on six unlike data sets before errors were calibrated."""
-    X = made(800)
-    model = getattr(wk, name)(random_state=0, n_jobs=1).fit(X[:650])
-    found, error = model.inverse_transform(model.transform(X[650:]), return_error=True)
-    true = np.linalg.norm(found - X[650:], axis=1)
-    assert 0.88 < error.mean() / true.mean() < 1.12
+    X, ratios = made(800), []
+    for seed in range(4):  # the mean of one split of 150 new rows is off by a tenth as it falls
+        X = np.random.default_rng(seed).permutation(X)
+        model = getattr(wk, name)(random_state=0, n_jobs=1).fit(X[:650])
+        found, error = model.inverse_transform(model.transform(X[650:]), return_error=True)
+        true = np.linalg.norm(found - X[650:], axis=1)
+        ratios.append(error.mean() / true.mean())
+    assert 0.91 < np.mean(ratios) < 1.09
     assert true.mean() < 0.9 * np.linalg.norm(X[650:] - X[:650].mean(axis=0), axis=1).mean()
 
 
