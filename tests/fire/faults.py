@@ -14,11 +14,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import connection, get_context
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,9 @@ _context = get_context("forkserver")
 _context.set_forkserver_preload(
     ["tests.fire.faults", "sklearn.cluster", "scipy.sparse.linalg", "winkel.measures"]
 )
+# `start` asks every child for its exit code. If `join` of another thread asks at the same moment, one of the two reads the code and the
+# other finds its pipe empty, which multiprocessing takes for 255. So one thread asks at a time.
+_asking = threading.Lock()
 
 
 # --------------------------------------------------------------------------------------------- Ctrl-C and kills
@@ -69,13 +73,28 @@ def _work(job: str, folder: str, pipe: Any) -> None:
             pipe.send("interrupted")
 
 
+def _start(process: Any) -> None:
+    with _asking:
+        process.start()
+
+
+def _exit_code(process: Any, seconds: float) -> int | None:
+    """The code of a child that ends within the seconds; None of one that had to be killed."""
+    if not connection.wait([process.sentinel], seconds):
+        process.kill()
+        return None
+    with _asking:
+        process.join()
+        return int(process.exitcode)
+
+
 def _child(
     job: str, folder: Path, kind: signal.Signals | None = None, moment: float = 0.0
 ) -> tuple[int | None, str, float]:
     """Exit code, the last word and the seconds of a child that gets a signal so long after it began."""
     ours, theirs = _context.Pipe(duplex=False)
     process = _context.Process(target=_work, args=(job, str(folder), theirs))
-    process.start()
+    _start(process)
     theirs.close()
     last = ours.recv()
     begin = time.monotonic()
@@ -89,11 +108,8 @@ def _child(
     except EOFError:
         last = ""
     seconds = time.monotonic() - begin
-    process.join(120)
-    if process.is_alive():
-        process.kill()
-        return None, "still running after two minutes", seconds
-    return process.exitcode, last, seconds
+    code = _exit_code(process, 120)
+    return code, "still running after two minutes" if code is None else last, seconds
 
 
 def _try_job(job: str, rng: random.Random, failures: Failures) -> tuple[int, int]:
