@@ -30,6 +30,17 @@ def test_a_neighbour_graph_needs_no_heavy_package():
     assert not loaded_after(code) & {"sklearn", "matplotlib", "torch", "dask", "pyarrow", "pandas", "polars"}
 
 
+def test_a_fit_of_an_array_loads_nothing_large_beside_what_estimators_stand_on():
+    fit = "import numpy as np, winkel\nwinkel.MDE(random_state=0, max_iter=2).fit(np.random.default_rng(0).random((2100, 5)))"
+    large = {
+        *HEAVY, "scipy.optimize", "scipy.stats", "scipy.interpolate", "scipy.ndimage", "scipy.signal", "scipy.spatial",
+        "scipy.sparse.linalg", "scipy.sparse.csgraph", "sklearn.datasets", "sklearn.decomposition", "sklearn.manifold",
+        "sklearn.metrics", "sklearn.neighbors", "asyncio", "http", "multiprocessing.pool", "xml",
+        "winkel.cli", "winkel.scale", "winkel.scverse", "winkel.view",
+    }  # fmt: skip
+    assert not (loaded_after(fit) - loaded_after("import sklearn.base")) & large
+
+
 def test_every_public_name_resolves():
     for name in winkel.__all__:
         assert getattr(winkel, name) is not None

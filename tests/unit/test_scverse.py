@@ -8,9 +8,10 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.decomposition import PCA
 
 import winkel as wk
-from winkel.errors import InvalidInputError, InvalidParameterError
+from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError
 from winkel.maps import read_map
 from winkel.view.html.parts import build_parts
 
@@ -38,7 +39,7 @@ def cells():
 
 
 def test_as_table_reads_the_array_that_is_named(cells):
-    assert sp.issparse(wk.data.as_table(cells).values)
+    assert sp.issparse(wk.data.as_table(cells, use_rep="X").values)
     table = wk.data.as_table(cells, use_rep="X_pca", label="kind")
     np.testing.assert_array_equal(table.values, cells.obsm["X_pca"])
     assert table.columns[:2] == ("X_pca1", "X_pca2")
@@ -56,7 +57,7 @@ def test_as_table_reads_the_array_that_is_named(cells):
         ({"use_rep": "X_pcs"}, "use_rep='X_pcs' is not in X.obsm, which has: 'X_pca'"),
         ({"layer": "raw"}, "layer='raw' is not in X.layers, which has: 'counts'"),
         ({"use_rep": "X_pca", "layer": "counts"}, "name two arrays"),
-        ({"label": "knd"}, "label='knd' does not name one column.*kind"),
+        ({"use_rep": "X", "label": "knd"}, "label='knd' does not name one column.*kind"),
     ],
 )
 def test_a_wrong_name_is_told_with_those_that_exist(cells, wish, message):
@@ -99,7 +100,7 @@ def test_the_object_can_be_written_and_read_again(cells, tmp_path):
     backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
     wk.scverse.umap(backed, trust=False, **QUICK)
     np.testing.assert_array_equal(backed.obsm["X_umap"], cells.obsm["X_umap"])
-    assert sp.issparse(wk.data.as_table(backed).values)
+    assert sp.issparse(wk.data.as_table(backed, use_rep="X").values)
     backed.file.close()
 
 
@@ -152,7 +153,7 @@ def test_maps_from_elsewhere_are_judged_and_shown(cells, tmp_path):
 
 
 def test_labels_may_name_a_column_of_obs(cells):
-    Y = cells.obsm["X_pca"][:, :2]
+    Y = cells.obsm.pop("X_pca")[:, :2]
     named = wk.measure(cells, Y, labels="kind", scores=["label_accuracy"])
     given = wk.measure(cells, Y, labels=cells.obs["kind"].to_numpy().astype(str), scores=["label_accuracy"])
     assert named["label_accuracy"].value == given["label_accuracy"].value
@@ -220,3 +221,60 @@ def test_a_map_is_read_from_an_h5ad_file(tmp_path):
     anndata.AnnData(X, obsm={"X_a": X[:, :2], "X_b": X[:, :2]}).write_h5ad(tmp_path / "two.h5ad")
     with pytest.raises(InvalidInputError, match="one map to be read as one; obsm has 'X_a', 'X_b'"):
         read_map(tmp_path / "two.h5ad")
+
+
+KINDS = np.array([f"type {k}" for k in DIGITS.y[:N] % 3])
+PLACES = DIGITS.X[:N, 20:22]
+EVERYWHERE = {  # every call that takes rows: a fingerprint of what it makes of X and labels
+    "fit": lambda X, labels: wk.MDE(label_weight=0.5, **QUICK).fit(X, labels).embedding_.tobytes(),
+    "transform": lambda X, labels: wk.MDE(**QUICK).fit(X).transform(X).tobytes(),
+    "knn": lambda X, labels: wk.graph.knn(X, 5).knn_indices.tobytes(),
+    "measure": lambda X, labels: wk.measure(X, PLACES, labels=labels).to_json(),
+    "indicatrix": lambda X, labels: wk.indicatrix(X, PLACES).reliability.tobytes(),
+    "compare": lambda X, labels: str(wk.compare(X, {"map": PLACES}, labels=labels)),
+    "tune": lambda X, labels: (
+        wk.tune(wk.MDE(**QUICK), X, {"n_neighbors": [5]}, score="label_accuracy", labels=labels, n_runs=2)
+        .candidates[0]
+        .score
+    ),
+    "stability": lambda X, labels: wk.stability(wk.MDE(**QUICK), X, n_runs=2).value,
+    "null_test": lambda X, labels: str(wk.null_test(wk.MDE(**QUICK), X, n_repeats=19)),
+    "scikit-learn": lambda X, labels: wk.compare(X, {"its": PCA(2)}, labels=labels).maps["its"].tobytes(),
+    "scikit-learn, rows": lambda X, labels: wk.stability(PCA(2, random_state=0), X, n_runs=2).value,
+    "spectrum": lambda X, labels: wk.spectrum(X, places=[0, 1], labels=labels).reports[0].to_json(),
+    "series": lambda X, labels: (
+        wk.series([X, X], model=wk.MDE(**QUICK), random_state=0).results[0].Y.tobytes()
+    ),
+    "plot": lambda X, labels: [
+        text.get_text() for text in wk.plot(PLACES, labels=labels, data=X).get_legend().get_texts()
+    ],
+    "write_html": lambda X, labels: build_parts({"map": PLACES}, labels=KINDS, ids=np.arange(N), data=X),
+}
+
+
+@pytest.mark.parametrize("call", EVERYWHERE)
+def test_every_call_takes_an_anndata_object_and_another_representation_of_it(call, cells):
+    found = EVERYWHERE[call]
+    components = cells.obsm["X_pca"]
+    assert found(wk.scverse.table(cells), "kind") == found(components, KINDS)
+    counts = wk.scverse.table(cells, layer="counts")
+    assert found(counts, "kind") == found(cells.layers["counts"], KINDS)
+    cells.X = cells.X.toarray()  # which not all of them need
+    if call != "plot":  # which takes columns of `obs` alone
+        with pytest.warns(DataWarning, match=r"X_pca beside its X.* winkel\.scverse\.table\("):
+            found(cells, "kind")
+    del cells.obsm["X_pca"]
+    assert found(cells, "kind") == found(cells.X, KINDS)
+
+
+def test_a_table_of_an_anndata_object_keeps_the_columns_of_obs(cells):
+    table = wk.scverse.table(cells)
+    assert table.kept["kind"].tolist() == KINDS.tolist()
+    with pytest.raises(InvalidParameterError, match=r"labels='kid' is not a column .* keeps: 'kind'"):
+        wk.measure(table, PLACES, labels="kid")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert wk.data.as_table(cells, use_rep="X").shape == (N, 64)  # meant, so without a word
+        assert wk.explain(cells, np.arange(9)).columns[0].startswith("gene")
+    ax = wk.plot(PLACES, values="kind", data=wk.data.Table(PLACES, kept={"kind": np.arange(N)}))
+    assert ax.figure.axes[1].get_ylabel() == "kind"

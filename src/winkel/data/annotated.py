@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError, InvalidParameterError, WinkelError, missing_extra
+from ..errors import DataWarning, InvalidInputError, InvalidParameterError, WinkelError, missing_extra
 from .frames import Parts, Pick, Selection, find_column, is_a, pandas_frame, plain_column
+
+COMPONENTS = "X_pca"  # where scanpy keeps principal components, of which it makes maps
 
 
 def is_anndata(X: Any) -> bool:
@@ -74,6 +77,13 @@ def representation(X: Any, use_rep: str | None, layer: str | None, name: str) ->
         raise InvalidInputError(
             f"{name} is an AnnData object without X. Name one of its arrays by use_rep (obsm has: {stored})."
         )
+    if use_rep is None and COMPONENTS in X.obsm:
+        warnings.warn(
+            f"{name} has {COMPONENTS} beside its X, of which all {len(genes)} columns are taken. For {COMPONENTS} pass "
+            f'winkel.scverse.table({name}), or --key obsm/{COMPONENTS} in the shell; use_rep="X" or --key X says that X is meant.',
+            DataWarning,
+            stacklevel=6,
+        )
     return _in_memory(X.X), genes
 
 
@@ -85,16 +95,24 @@ def obs_column(X: Any, wanted: Pick, what: str, name: str = "X") -> NDArray[Any]
     return plain_column(observed.column(j))
 
 
-def named_labels(X: Any, labels: Any, what: str = "labels") -> Any:
-    """`labels`, or the column of an AnnData object's `obs` that a text names."""
+def named_labels(X: Any, labels: Any, what: str = "labels", name: str = "X") -> Any:
+    """`labels`, or the column that a text names: of an AnnData object's `obs`, or one that a Table keeps."""
     if not isinstance(labels, str):
         return labels
     if is_anndata(X):
-        return obs_column(X, labels, what)
-    raise InvalidParameterError(
-        f"{what} must hold one label per row; the name of a column, {labels!r}, goes with an AnnData object, and X is a "
-        f"{type(X).__name__}."
-    )
+        return obs_column(X, labels, what, name)
+    kept = getattr(X, "kept", None)
+    if not isinstance(kept, Mapping):
+        raise InvalidParameterError(
+            f"{what} must hold one label per row; the name of a column, {labels!r}, goes with an AnnData object or a table of "
+            f"winkel.scverse.table, and {name} is a {type(X).__name__}."
+        )
+    if labels not in kept:
+        listed = ", ".join(map(repr, kept)) or "none"
+        raise InvalidParameterError(
+            f"{what}={labels!r} is not a column that the table keeps; it keeps: {listed}."
+        )
+    return kept[labels]
 
 
 def split_key(key: str | None, name: str) -> tuple[str | None, str | None]:

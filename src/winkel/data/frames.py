@@ -200,10 +200,11 @@ def plain_column(values: NDArray[Any]) -> NDArray[Any]:
             return values.astype(np.int64)
         except OverflowError:
             pass
-    return np.array(["" if _is_missing(value) else str(value) for value in values], dtype=str)
+    return np.array(["" if is_missing(value) else str(value) for value in values], dtype=str)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether this entry of a column of objects stands for no value."""
     return (
         value is None
         or type(value).__name__ in ("NAType", "NaTType")
@@ -242,7 +243,7 @@ def frame_of(X: Any, name: str) -> Frame | None:
 
 def _holds_text(values: NDArray[Any]) -> bool:
     """Whether the first value that is not missing in an object column is no number at all."""
-    first = next((value for value in values if not _is_missing(value)), None)
+    first = next((value for value in values if not is_missing(value)), None)
     return isinstance(first, str | bytes)
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from numbers import Number
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ..errors import InvalidInputError
+from ..data.frames import is_missing, plain_column
+from ..errors import DataWarning, InvalidInputError
 from ..run import Run
 from ..typing import FloatArray, IntArray
 from .registry import Value
@@ -20,37 +25,59 @@ _STARTS = 3  # of k-means
 
 
 def class_codes(labels: ArrayLike, n: int) -> Codes:
-    """The labels of n rows as 0, 1, ..."""
-    classes = np.asarray(labels)
-    if classes.shape != (n,):
+    """The labels of n rows as 0, 1, ..., and −1 where they are unknown: NaN, empty, or of integers below 0, as in a fit."""
+    given = np.asarray(labels)
+    if given.shape != (n,):
         raise InvalidInputError(
-            f"labels must hold one entry for each of the {n} rows; got shape {classes.shape}."
+            f"labels must hold one entry for each of the {n} rows; got shape {given.shape}."
         )
-    if classes.dtype.kind == "f" and np.isnan(classes).any():
-        raise InvalidInputError(
-            "labels must not be NaN; leave those rows out of the data, the map and labels."
+    if given.dtype.kind == "O":
+        odd = [value for value in given if not (isinstance(value, str | Number) or is_missing(value))]
+        if odd:
+            raise InvalidInputError(
+                f"labels must be numbers or text; got {type(odd[0]).__name__} among them."
+            )
+    classes = plain_column(given)
+    unknown = _unknown(classes)
+    if unknown.all():
+        raise InvalidInputError("labels are unknown (−1, NaN or empty) for all rows; some must be known.")
+    codes = np.full(n, -1, dtype=np.int64)
+    codes[~unknown] = np.unique(classes[~unknown], return_inverse=True)[1]
+    if unknown.any():
+        warnings.warn(
+            f"{unknown.sum()} of {n} rows have an unknown label (−1, NaN or empty); scores of labels leave them out. Where such "
+            "a value is a class of its own, give it a name.",
+            DataWarning,
+            stacklevel=5,
         )
-    try:
-        return np.unique(classes, return_inverse=True)[1].astype(np.int64)
-    except TypeError as error:
-        raise InvalidInputError(
-            f"labels must be numbers or text, all of one kind, so that they can be put in order ({error})."
-        ) from None
+    return codes
+
+
+def _unknown(classes: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which labels say that the class is not known."""
+    if classes.dtype.kind == "f":
+        return np.isnan(classes)
+    if classes.dtype.kind == "i":
+        return classes < 0
+    return np.isin(classes, ("", "nan")) if classes.dtype.kind in "UT" else np.zeros(len(classes), dtype=bool)
 
 
 def voting_accuracy(Y: FloatArray, codes: Codes, k: int, run: Run) -> Value:
     """Share of test rows whose class leads among their k nearest training rows in the map.
 
-    A fifth of the rows (at most 10 000) is drawn for testing, the others vote; of classes with as many votes the one with
-    the nearest voter leads.
+    Of the rows whose class is known, a fifth (at most 10 000) is drawn for testing, the others vote; of classes with as many
+    votes the one with the nearest voter leads.
     """
-    n = len(Y)
-    order = run.stream("test rows").permutation(n)
+    known = np.flatnonzero(codes >= 0)
+    n = len(known)
+    if n < 2:
+        raise InvalidInputError("labels are known for one row only; label_accuracy needs two.")
+    order = known[run.stream("test rows").permutation(n)]
     n_test = min(_MOST_TESTED, max(1, round(_TEST_SHARE * n)))
     test, train = np.sort(order[:n_test]), np.sort(order[n_test:])
     voters = nearest_in_map(Y[train], Y[test], min(k, len(train)), run)
     right = leading(codes[train][voters], int(codes.max()) + 1) == codes[test]
-    per_point = np.full(n, np.nan)
+    per_point = np.full(len(Y), np.nan)
     per_point[test] = right
     return Value(float(right.mean()), per_point, share_interval(int(right.sum()), n_test), n_test)
 
@@ -68,12 +95,13 @@ def kmeans_accuracy(Y: FloatArray, codes: Codes, rows: Rows, run: Run) -> Value:
     """Share of rows that k-means of the map, with as many clusters as classes, puts with their class's cluster."""
     from sklearn.cluster import KMeans
 
+    rows = rows[codes[rows] >= 0] if (codes[rows] >= 0).any() else np.flatnonzero(codes >= 0)
     n_clusters = min(len(np.unique(codes[rows])), len(np.unique(Y[rows], axis=0)))
     with threadpool_limits(1):  # the same clusters for any number of threads
         kmeans = KMeans(n_clusters, n_init=_STARTS, random_state=run.seed % 2**32)
         clusters = kmeans.fit_predict(Y[rows].astype(np.float64))
     value = clustering_accuracy(codes[rows], clusters)
-    if len(rows) == len(Y):
+    if len(rows) == np.count_nonzero(codes >= 0):
         return Value(value)
     interval = share_interval(round(value * len(rows)), len(rows))
     return Value(value, interval=interval, n_sampled=len(rows))

@@ -207,7 +207,7 @@ class Context:
     X : ndarray or CSR matrix
         The rows of the data; only where there are rows, and not only distances.
     labels : ndarray
-        Classes 0, 1, ... of all rows; only where labels were passed.
+        Classes 0, 1, ... of all rows, −1 for unknown ones; only where labels were passed.
     problem : Problem
         Only where one was passed.
     baseline : Context or None

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from ..data import as_table
+from ..data.annotated import is_anndata
 from ..errors import InvalidInputError
 from .faithfulness import html_table, require_pandas, table_lines
 
@@ -108,7 +109,7 @@ def explain(X: Any, rows: ArrayLike, *, names: Sequence[str] | None = None) -> E
     >>> found.columns[0], bool(found.effect[0] < 0)  # the middle of a zero is empty
     ('36', True)
     """
-    table = as_table(X)
+    table = as_table(X, use_rep="X" if is_anndata(X) else None)  # genes, not components, explain
     values, (n, m) = table.values, table.shape
     chosen = _mask(rows, n)
     titles = [str(name) for name in (names if names is not None else table.columns or range(m))]

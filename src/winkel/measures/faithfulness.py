@@ -187,6 +187,7 @@ def measure(
         the data, labels and problem allow.
     labels : array of length n, str or None, default=None
         One label per row, or the column of `obs` if X is AnnData; adds "label_accuracy" and "clustering_accuracy".
+        Rows whose label is −1, NaN or empty are unknown, and left out of these.
     n_neighbors : int, default=15
         Size of the neighbourhoods that are compared, less than half of n.
     metric : str or callable, default="euclidean"

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Table, as_table
+from ..data.annotated import is_anndata
 from ..errors import InvalidInputError, InvalidParameterError
 from ..graph import Graph
 from ..graph.graph import require_neighbor_lists
@@ -64,13 +65,18 @@ class Data:
         return X.n if isinstance(X, Graph) else int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
     def for_estimator(self, estimator: Any) -> Any:
-        """What the estimator is fitted to: the Table if it takes one, else what came in."""
-        return self.checked if getattr(estimator, "accepts_table", False) else self.source
+        """What the estimator is fitted to: the Table if it takes one, else what came in, or the numbers of a Table or AnnData."""
+        if getattr(estimator, "accepts_table", False):
+            return self.checked
+        X = self.source
+        return as_table(X).values if isinstance(X, Table) or is_anndata(X) else X
 
     def rows(self, index: IntArray) -> Data:
         """The data of these rows."""
         X = self.source
-        if hasattr(X, "iloc"):
+        if isinstance(X, Table):
+            part: Any = X.rows(index)
+        elif hasattr(X, "iloc"):
             part = X.iloc[index]
         else:
             part = X[index] if hasattr(X, "shape") else [X[i] for i in index]

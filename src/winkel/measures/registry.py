@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # What a score may name in `needs`: quantities of the Context.
 QUANTITIES = {
     "X": "rows of the data, where there are rows and not only distances",
-    "labels": "classes of the rows as 0, 1, ..., where labels are passed",
+    "labels": "classes of the rows as 0, 1, ..., −1 for unknown ones, where labels are passed",
     "problem": "the `winkel.Problem`, where one is passed",
     "data_neighbors": "nearest rows in the data of each measured row",
     "map_neighbors": "nearest rows in the map of each measured row",

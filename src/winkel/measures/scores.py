@@ -191,10 +191,15 @@ def clustering_accuracy(context: Context) -> Value:
     needs=["labels", "data_neighbors", "map_neighbors"],
 )
 def label_excess(context: Context) -> Value:
-    """The share of neighbours of a row's own class in the map, less that in the data; 0 where it is not larger."""
-    own = context.labels[context.rows][:, None]
-    shown = (context.labels[context.map_neighbors] == own).mean(axis=1)
-    there = (context.labels[context.data_neighbors] == own).mean(axis=1)
+    """The share of neighbours of a row's own class in the map, less that in the data; 0 where it is not larger. Unknown classes are left out."""
+    own = context.labels[context.rows]
+    beside = [context.labels[lists] for lists in (context.map_neighbors, context.data_neighbors)]
+    known = (own >= 0) & (beside[0] >= 0).any(axis=1) & (beside[1] >= 0).any(axis=1)
+    if not known.any():
+        return Value(0.0, n_sampled=context.n_sampled)
+    shown, there = (
+        (labels == own[:, None])[known].sum(axis=1) / (labels >= 0)[known].sum(axis=1) for labels in beside
+    )
     return Value(max(0.0, float(np.mean(shown - there))), n_sampled=context.n_sampled)
 
 

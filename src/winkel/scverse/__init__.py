@@ -4,7 +4,7 @@ adata.obsm[use_rep], .layers[layer] or .X ──> estimator ──> obsm["X_mde"
 adata.obsp[...], when neighbors_key is given ─┘             obs["mde_reliability"], ...  one number per cell
                                                             uns["mde"]  parameters, seed, status, scores
 
-contents.py   what AnnData objects hold
+contents.py   what AnnData objects hold; `table`: their rows for every other call
 fitting.py    `embed`, `place`, and a function for every estimator by its name on the command line: mde, lvm, tsne, umap, …
 judging.py    `measure`, `indicatrix`, `plot`, `write_html`
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from .contents import neighbors as neighbors
+from .contents import table as table
 from .fitting import embed as embed
 from .fitting import function_of, methods
 from .fitting import place as place
@@ -22,7 +23,7 @@ from .judging import measure as measure
 from .judging import plot as plot
 from .judging import write_html as write_html
 
-_OWN = ("embed", "indicatrix", "measure", "neighbors", "place", "plot", "write_html")
+_OWN = ("embed", "indicatrix", "measure", "neighbors", "place", "plot", "table", "write_html")
 
 
 def __getattr__(name: str) -> Any:

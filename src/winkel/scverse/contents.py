@@ -9,7 +9,7 @@ import numpy as np
 
 from ..checks import choice
 from ..data import Table, as_table
-from ..data.annotated import is_anndata, obs_column
+from ..data.annotated import COMPONENTS, is_anndata, obs_column
 from ..errors import InvalidInputError, InvalidParameterError
 from ..graph import Graph
 from ..graph.precomputed import neighbors_from_distances
@@ -59,6 +59,41 @@ def neighbors(adata: Any, neighbors_key: str = "neighbors") -> Graph:
     return Graph.from_knn(*neighbors_from_distances(distances, k, Run.of(random_state=0)))
 
 
+def table(adata: Any, *, use_rep: str | None = None, layer: str | None = None) -> Table:
+    """The rows of an AnnData object as every call of winkel takes them, with the columns of its `obs` kept beside.
+
+    Parameters
+    ----------
+    adata : AnnData
+        The cells.
+    use_rep : str or None, default=None
+        The entry of `obsm` that holds the rows, or "X"; None takes "X_pca" where there is one, else `X`.
+    layer : str or None, default=None
+        The entry of `layers` instead.
+
+    Returns
+    -------
+    Table
+        To pass as `X` or `data`; labels may then name a column of `obs`.
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import winkel as wk
+    >>> digits = wk.datasets.load_digits()
+    >>> adata = anndata.AnnData(digits.X[:200])
+    >>> adata.obs["digit"] = digits.y[:200].astype(str)
+    >>> adata.obsm["X_pca"] = adata.X[:, 20:30]
+    >>> cells = wk.scverse.table(adata)
+    >>> cells.shape
+    (200, 10)
+    >>> "label_accuracy" in wk.measure(cells, adata.X[:, 20:22], labels="digit").scores
+    True
+    """
+    check_anndata(adata)
+    return rows_of(adata, use_rep, layer, None, keep=list(adata.obs.columns))[0]
+
+
 def check_anndata(adata: Any) -> None:
     """Raise unless this is an AnnData object."""
     if not is_anndata(adata):
@@ -69,15 +104,20 @@ def check_anndata(adata: Any) -> None:
 
 
 def rows_of(
-    adata: Any, use_rep: str | None, layer: str | None, neighbors_key: str | None, min_rows: int = 2
+    adata: Any,
+    use_rep: str | None,
+    layer: str | None,
+    neighbors_key: str | None,
+    min_rows: int = 2,
+    keep: list[str] | None = None,
 ) -> tuple[Table, str]:
     """The rows to map, and what they are called."""
     if use_rep is None and layer is None:
         use_rep = neighbor_params(adata, neighbors_key).get("use_rep") or (
-            "X_pca" if "X_pca" in adata.obsm else "X"
+            COMPONENTS if COMPONENTS in adata.obsm else "X"
         )
-    table = as_table(adata, use_rep=use_rep, layer=layer, name="adata", min_rows=min_rows)
-    return table, str(use_rep) if layer is None else f"layers/{layer}"
+    rows = as_table(adata, use_rep=use_rep, layer=layer, name="adata", min_rows=min_rows, keep=keep)
+    return rows, str(use_rep) if layer is None else f"layers/{layer}"
 
 
 def neighbor_params(adata: Any, neighbors_key: str | None) -> Mapping[str, Any]:

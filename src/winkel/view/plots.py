@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import integer, new_file, positive
+from ..data.annotated import named_labels
 from ..data.archive import atomic_file
 from ..errors import InvalidInputError, InvalidParameterError, missing_extra
 from ..maps import Map, as_map
@@ -64,6 +65,7 @@ def plot(
     size: float | None = None,
     figsize: tuple[float, float] | None = None,
     dpi: float = 150,
+    data: Any = None,
     ax: Any = None,
     path: str | Path | None = None,
 ) -> Any:
@@ -73,11 +75,11 @@ def plot(
     ----------
     Y : array of shape (n, 2), fitted estimator, Embedding, or path of a map or model file
         The map.
-    labels : array of shape (n,) or None, default=None
-        One class per row: colours (and shapes, beyond twelve classes), with a legend beside the map.
-    values : array of shape (n,) or None, default=None
+    labels : array of shape (n,), str or None, default=None
+        One class per row, or the name of a column of `data`: colours (and shapes, beyond twelve classes), with a legend beside the map.
+    values : array of shape (n,), str or None, default=None
         Numbers to colour by, instead of labels.
-    reliability : array of shape (n,) or None, default=None
+    reliability : array of shape (n,), str or None, default=None
         How far each point can be trusted, from 0 to 1: the colour, or with labels how solid a point is.
     variance : array of shape (n,) or None, default=None
         Variance of every row's place, drawn as a disc of one standard deviation.
@@ -112,6 +114,8 @@ def plot(
         Width and height of a new figure in inches; None leaves the map a square beside its legend.
     dpi : float, default=150
         Dots per inch of the file.
+    data : AnnData, Table or None, default=None
+        The same rows, where labels, values or reliability name a column of its `obs`, or one that a Table keeps.
     ax : matplotlib Axes or None, default=None
         Axes to draw on; None makes a new figure.
     path : path or None, default=None
@@ -135,6 +139,11 @@ def plot(
     plt = require_matplotlib()
     source, Y = Y, as_map(Y, "Y")  # a file is read once
     points = map_points(Y)
+    values_name = values_name or (values if isinstance(values, str) else None)
+    labels, values, reliability = (
+        named_labels(data, given, what, "data")
+        for given, what in ((labels, "labels"), (values, "values"), (reliability, "reliability"))
+    )
     named = None if labels is None else classes(column(labels, len(points), "labels"))
     if ax is None:
         beside = 0.4 if named is None else legend_width(named[0])
@@ -209,11 +218,6 @@ def require_matplotlib() -> Any:
 def column(values: ArrayLike, n: int, name: str) -> NDArray[Any]:
     """`values` as an array of n entries."""
     array = np.asarray(values)
-    if isinstance(values, str):
-        raise InvalidInputError(
-            f"{name} must hold one value per row, {n} in all; got the text {values!r}. A column of an AnnData object is named in "
-            "winkel.scverse.plot(adata, basis, color=...)."
-        )
     if array.shape != (n,):
         raise InvalidInputError(f"{name} must hold one value per row, {n} in all; got shape {array.shape}.")
     return array

@@ -1,12 +1,13 @@
-"""Tests of `clustering_accuracy`."""
+"""Tests of scores of labels: `clustering_accuracy`, classes and unknown ones."""
 
 import itertools
 
 import numpy as np
 import pytest
 
-from winkel.errors import InvalidInputError
-from winkel.measures.classes import clustering_accuracy
+import winkel as wk
+from winkel.errors import DataWarning, InvalidInputError
+from winkel.measures.classes import class_codes, clustering_accuracy
 
 
 def test_hand_worked_case():
@@ -38,3 +39,53 @@ def test_surplus_clusters_and_classes_count_as_wrong():
 def test_refuses_what_has_not_one_entry_a_row(labels, clusters):
     with pytest.raises(InvalidInputError, match="one entry per row"):
         clustering_accuracy(labels, clusters)
+
+
+GAPS = [0, 3, 7, 3, 0, 7]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [GAPS, np.array(GAPS, dtype=float), np.array(GAPS, dtype=object), [f"class {c}" for c in GAPS]],
+)
+def test_classes_may_have_gaps_between_their_numbers(labels):
+    assert class_codes(labels, 6).tolist() == [0, 1, 2, 1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0, -1, 7, 3, -1, 7],
+        [0.0, np.nan, 7.0, 3.0, np.nan, 7.0],
+        ["a", "", "c", "b", "nan", "c"],
+        np.array(["a", None, "c", "b", float("nan"), "c"], dtype=object),
+    ],
+)
+def test_unknown_labels_are_told_and_left_out(labels):
+    with pytest.warns(DataWarning, match=r"2 of 6 rows have an unknown label"):
+        assert class_codes(labels, 6).tolist() == [0, -1, 2, 1, -1, 2]
+
+
+def test_labels_that_are_all_unknown_are_refused():
+    with pytest.raises(InvalidInputError, match=r"unknown .* for all rows"):
+        class_codes([-1, -1], 2)
+
+
+def test_scores_of_labels_are_those_of_the_rows_whose_label_is_known():
+    digits = wk.datasets.load_digits()
+    X, y = digits.X[:400], digits.y[:400] * 3
+    hidden = np.where(np.arange(400) % 4 == 0, np.nan, y)
+    known = np.arange(400) % 4 != 0
+    Y = np.ascontiguousarray(X[:, 20:22] + np.random.default_rng(0).normal(size=(400, 2)))
+    names = ["label_accuracy", "clustering_accuracy"]
+    with pytest.warns(DataWarning, match="100 of 400"):
+        found = wk.measure(X, Y, labels=hidden, scores=[*names, "label_excess"])
+    alone = wk.measure(X[known], Y[known], labels=y[known], scores=names)
+    for name in names:  # neither looks beyond the rows whose label is known
+        assert found[name].value == alone[name].value
+    assert np.isnan(found.points["label_accuracy"][~known]).all()
+    lists = [wk.graph.knn(data, 15).knn_indices for data in (Y, X)]
+    shown, there = (
+        np.array([np.mean(y[row][known[row]] == y[i]) for i, row in enumerate(rows)]) for rows in lists
+    )
+    assert found["label_excess"].value == pytest.approx(max(0.0, np.mean((shown - there)[known])))

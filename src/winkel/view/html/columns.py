@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...data.frames import is_missing
 from ...errors import InvalidInputError
 from ..plots import column
 from .container import Part
@@ -87,11 +88,7 @@ def category_codes(values: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
 
 def as_texts(values: NDArray[Any]) -> list[str]:
     """Every entry as text."""
-    return [_MISSING if _is_missing(value) else str(value) for value in values.tolist()]
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
+    return [_MISSING if is_missing(value) else str(value) for value in values.tolist()]
 
 
 def _number_name(value: Any) -> str:

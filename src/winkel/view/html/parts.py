@@ -67,7 +67,7 @@ def build_parts(
     optional(check_text, "title", title)
     shown = check_maps(maps, frames)
     label_name = labels if isinstance(labels, str) else _column_name(labels, "labels")
-    labels = named_labels(data, labels)
+    labels = named_labels(data, labels, name="data")
     if data is not None:
         data = as_table(data, name="data") if has_rows(metric) else data
     judged = judge(named_maps(maps), shown, data, metric, optional(flag, "trust", trust))
