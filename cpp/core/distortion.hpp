@@ -42,10 +42,16 @@ struct Result {
   T value, lift;
 };
 
-// f(d) = value + rest / over and d f'(d) = lift / over: for formulas whose divisions can be one.
+// f(d) = value / over and d f'(d) = lift / over: for formulas whose divisions can be one.
 template <class T>
 struct Ratio {
-  T value, rest, lift, over;
+  T value, lift, over;
+};
+
+// f(d) = log(argument) + rest / argument and d f'(d) = lift / argument.
+template <class T>
+struct Logarithm {
+  T argument, rest, lift;
 };
 
 // The value f(d) and the factor f'(d) / d.
@@ -62,7 +68,18 @@ WINKEL_INLINE Pull<T> pull(const Result<T>& f, T square) {
 template <class T>
 WINKEL_INLINE Pull<T> pull(const Ratio<T>& f, T square) {
   const T inverse = T(1) / (f.over * square);
-  return {f.value + f.rest * (inverse * square), f.lift * inverse};
+  return {f.value * (inverse * square), f.lift * inverse};
+}
+
+// The division of the logarithm is the one of the slope as well.
+template <class T>
+WINKEL_INLINE Pull<T> pull(const Logarithm<T>& f, T square) {
+  const auto parts = vecmath::log_parts(f.argument);
+  const T over = f.argument * square, above = T(2) + parts.fraction;
+  const T shared = T(1) / (above * over);
+  const T inverse = above * shared;
+  const T value = vecmath::log_of(parts, parts.fraction * (over * shared));
+  return {value + f.rest * (inverse * square), f.lift * inverse};
 }
 
 // d^exponent; the common exponents need no logarithm.
@@ -127,14 +144,14 @@ struct LogisticPenalty {
   }
 };
 
-// log(1 + d^a); the logarithm's argument is the denominator of the slope as well
+// log(1 + d^a)
 template <class P>
 struct Log1p {
   template <class T>
-  static WINKEL_INLINE Ratio<T> at(const Pair<T>& p) {
+  static WINKEL_INLINE Logarithm<T> at(const Pair<T>& p) {
     const T u = vecmath::smaller(P::of(p), T(1e18));
     const T t = T(1) + u;
-    return {vecmath::log(t), u - (t - T(1)), p.first * u, t};
+    return {t, u - (t - T(1)), p.first * u};
   }
 };
 
@@ -153,7 +170,7 @@ struct Cauchy {
   template <class T>
   static WINKEL_INLINE Ratio<T> at(const Pair<T>& p) {
     const T t = T(1) + p.square;
-    return {T(0), T(-1), T(2) * p.square / t, t};
+    return {T(-1), T(2) * p.square / t, t};
   }
 };
 struct CauchyPower {
@@ -169,14 +186,14 @@ struct CauchyPower {
 template <class P>
 struct Log {
   template <class T>
-  static WINKEL_INLINE Ratio<T> at(const Pair<T>& p) {
+  static WINKEL_INLINE Logarithm<T> at(const Pair<T>& p) {
     const T u = P::of(p);
     const auto parts = vecmath::exp_parts(-u);
     const T e = u < vecmath::Format<T>::exp_range ? parts.power + parts.power * parts.fraction : T(0);
     const T rest = (T(1) - parts.power) - parts.power * parts.fraction;  // 1 - exp(-u)
     // For larger u what 1 - e rounds away matters to the logarithm; for smaller u `rest` is exact.
     const T lost = u > T(0.6931472) ? (T(1) - rest) - e : T(0);
-    return {vecmath::log(rest), lost, p.first * u * e, rest};
+    return {rest, lost, p.first * u * e};
   }
 };
 

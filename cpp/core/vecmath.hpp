@@ -3,7 +3,9 @@
 // result passes through zero away from the points that log1p and expm1 exist for.
 #pragma once
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -11,6 +13,27 @@
 
 namespace winkel::vecmath {
 
+constexpr double inverse_factorial(int k) {
+  return k < 2 ? 1.0 : inverse_factorial(k - 1) / k;
+}
+
+// 1 / 2!, 1 / 3!, ...: (exp(r) - 1 - r) / r^2.
+template <size_t Terms>
+constexpr std::array<double, Terms> exp_series() {
+  std::array<double, Terms> terms{};
+  for (size_t k = 0; k < Terms; ++k) terms[k] = inverse_factorial(static_cast<int>(k) + 2);
+  return terms;
+}
+
+// 2 / 3, 2 / 5, ...: (2 atanh(s) / s - 2) / s^2, in s^2.
+template <size_t Terms>
+constexpr std::array<double, Terms> log_series() {
+  std::array<double, Terms> terms{};
+  for (size_t k = 0; k < Terms; ++k) terms[k] = 2.0 / static_cast<double>(2 * k + 3);
+  return terms;
+}
+
+// The coefficients `exp_tail` are for |r| <= ln(2) / 2, `log_tail` for s^2 <= 0.0295.
 template <class T>
 struct Format;
 
@@ -25,7 +48,10 @@ struct Format<float> {
   static constexpr float round_shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   static constexpr float exp_range = 87.0f;
   static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
-  static constexpr int exp_last = 8, log_terms = 5;
+  // Of least maximal error: 8e-9 of the exponential, 3e-9 of the logarithm.
+  static constexpr std::array<float, 5> exp_tail = {0.5f, 0.166665763f, 0.0416663736f, 0.00836320501f,
+                                                    0.00139411655f};
+  static constexpr std::array<float, 3> log_tail = {0.666666865f, 0.399886966f, 0.295830876f};
 };
 
 template <>
@@ -39,7 +65,8 @@ struct Format<double> {
   static constexpr double round_shift = 6755399441055744.0;
   static constexpr double exp_range = 708.0;
   static constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
-  static constexpr int exp_last = 14, log_terms = 11;
+  static constexpr std::array<double, 13> exp_tail = exp_series<13>();
+  static constexpr std::array<double, 11> log_tail = log_series<11>();
 };
 
 template <class T>
@@ -66,20 +93,15 @@ WINKEL_INLINE T smaller(T x, T y) {
   return x < y ? x : y;
 }
 
-constexpr double inverse_factorial(int k) {
-  return k < 2 ? 1.0 : inverse_factorial(k - 1) / k;
-}
-
-// (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2, by its Taylor series 1/2! + r/3! + ... up to r^(Last-2)/Last!.
-template <class T, int Last, int K = 2>
-WINKEL_INLINE T exp_tail(T r) {
-  constexpr T coefficient = static_cast<T>(inverse_factorial(K));
-  if constexpr (K == Last) {
-    (void)r;
-    return coefficient;
-  } else {
-    return coefficient + r * exp_tail<T, Last, K + 1>(r);
-  }
+// c[0] + c[1] x + ...
+template <class T, size_t Terms>
+WINKEL_INLINE T polynomial(const std::array<T, Terms>& c, T x) {
+  T sum = c[Terms - 1];
+#if defined(__GNUC__)
+#pragma GCC unroll 16
+#endif
+  for (size_t k = Terms - 1; k > 0; --k) sum = c[k - 1] + x * sum;
+  return sum;
 }
 
 // exp(x) = power + power * fraction, with power = 2^n and fraction = exp(x - n ln 2) - 1.
@@ -96,7 +118,7 @@ WINKEL_INLINE ExpParts<T> exp_parts(T x) {
   const T n = shifted - F::round_shift;
   const T r = (x - n * F::ln2_high) - n * F::ln2_low;
   const T power = from_bits<T>((to_bits(shifted) << F::mantissa) + F::one);
-  return {power, r + r * r * exp_tail<T, F::exp_last>(r)};
+  return {power, r + r * r * polynomial(F::exp_tail, r)};
 }
 
 // exp(x), with x limited to +-87 (float) or +-708 (double).
@@ -119,25 +141,38 @@ WINKEL_INLINE T expm1(T x) {
   return e.power * e.fraction + (e.power - T(1));
 }
 
-// log(x) for positive normal x: x = 2^e (1 + f), log(1 + f) = 2 atanh(s) with s = f / (2 + f).
+// x = 2^exponent (1 + fraction), for positive normal x.
 template <class T>
-WINKEL_INLINE T log(T x) {
+struct LogParts {
+  T exponent, fraction;
+};
+
+template <class T>
+WINKEL_INLINE LogParts<T> log_parts(T x) {
   using F = Format<T>;
   const auto moved = to_bits(x) + (F::one - F::sqrt_half);
-  const T e = from_bits<T>((moved >> F::mantissa) | F::counter) - F::counter_value;
-  const T f = from_bits<T>((moved & ((typename F::Word(1) << F::mantissa) - 1)) + F::sqrt_half) - T(1);
-  const T s = f / (T(2) + f);
+  return {from_bits<T>((moved >> F::mantissa) | F::counter) - F::counter_value,
+          from_bits<T>((moved & ((typename F::Word(1) << F::mantissa) - 1)) + F::sqrt_half) - T(1)};
+}
+
+// The logarithm from its parts: log(1 + f) = 2 atanh(s) with s = f / (2 + f).
+template <class T>
+WINKEL_INLINE T log_of(const LogParts<T>& parts, T s) {
+  using F = Format<T>;
+  const T e = parts.exponent, f = parts.fraction;
   const T z = s * s;
-  T tail = T(2) / T(2 * F::log_terms + 1);
-#if defined(__GNUC__)
-#pragma GCC unroll 16
-#endif
-  for (int k = F::log_terms - 1; k > 0; --k) tail = T(2) / T(2 * k + 1) + z * tail;
   const T half_square = T(0.5) * f * f;
   // f - f^2 / 2 + s (f^2 / 2 + z tail) equals 2 s + s z tail, with the rounding error of s kept out of the
   // leading term.
-  const T fraction = f - (half_square - s * (half_square + z * tail));
+  const T fraction = f - (half_square - s * (half_square + z * polynomial(F::log_tail, z)));
   return e * F::ln2_high + (e * F::ln2_low + fraction);
+}
+
+// log(x) for positive normal x.
+template <class T>
+WINKEL_INLINE T log(T x) {
+  const auto parts = log_parts(x);
+  return log_of(parts, parts.fraction / (T(2) + parts.fraction));
 }
 
 // log(1 + x) for x > -1; what 1 + x rounds away is put back to first order.
