@@ -18,13 +18,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy.optimize import nnls
+
 KEPT = Path(__file__).parent / "results" / "scale.json"
 BLOCK, GROUP, PROBES, CELL, BALANCE, SAMPLED = 2**18, 8, 12, 512, 40, 512
 REACH, NODES = 16, 36  # neighbours whose neighbours a round looks at; nodes of the grid that a point touches
-ON_GRID, TREE = (
-    0.75,
-    2000,
-)  # part of the evaluations whose repulsion is on a grid; operations for each row where a tree takes its place
+TREE = 2000  # operations for each row where a tree sums the repulsion
+INSERT = (
+    6000  # operations that a place in a list of nearest rows costs: comparing is by vectors, keeping is not
+)
+START = 2.0  # processor seconds in which a program starts, before it copies anything
 MOST_NODES = 16  # of the grid for each row
 _A_WHILE = 0.2  # processor seconds that can be told from none
 PASSES = 24  # over vectors of coordinates for each evaluation: what L-BFGS remembers, twice ten, and the rest
@@ -32,7 +36,8 @@ PASSES = 24  # over vectors of coordinates for each evaluation: what L-BFGS reme
 
 @dataclass(frozen=True)
 class Size:
-    """A map: rows, columns, listed neighbours, pairs of each row, nodes of the grid for each row on average, rounds of joins, evaluations.
+    """A map: rows, columns, listed neighbours, pairs of each row, nodes of the grid for each row and evaluation, rounds of joins, evaluations,
+    and the part of them that a tree sums.
 
     The defaults are those of 100 000 rows.
     """
@@ -41,9 +46,10 @@ class Size:
     m: int = 50
     k: int = 30
     pairs: float = 43.5
-    nodes: float = 4.0
+    nodes: float = 3.0
     joins: int = 1
     evaluations: int = 157
+    trees: float = 0.25
 
     @property
     def cell(self) -> float:
@@ -69,6 +75,15 @@ class Stage:
     disk: float
     rounds: int = 1
     alone: float = 0.0  # operations of the client, which wait for nobody and which nobody shares
+    fixed: float = 0.0  # processor seconds whatever the size
+
+
+def nearest(candidates: float, k: int, m: int) -> float:
+    """Operations that find the k nearest of so many candidates of m columns.
+
+    All are compared; if they come in no order, k (1 + log(candidates / k)) of them are among the nearest so far, and are put into the list.
+    """
+    return candidates * 2 * m + INSERT * k * (1 + math.log(max(1.0, candidates / k)))
 
 
 def stages(size: Size, workers: int = 1) -> dict[str, Stage]:
@@ -79,13 +94,13 @@ def stages(size: Size, workers: int = 1) -> dict[str, Stage]:
     evaluation = n * (12 * size.pairs + 8 * NODES)
     transforms = 10 * size.nodes * n * math.log2(max(2.0, size.nodes * n))
     return {
-        "copy": Stage(n * m, 2 * n * row),
-        "cells": Stage(0.0, 0.0, 1, 4 * 16 * cells * cells * 2 * m),
-        "assign": Stage(n * cells * 2 * m, n * (row + 4 * PROBES)),
+        "copy": Stage(n * m, 2 * n * row, fixed=START),
+        "cells": Stage(0.0, 0.0, 1, 4 * 16 * cells * nearest(cells, 1, m)),
+        "assign": Stage(n * nearest(cells, PROBES, m), n * (row + 4 * PROBES)),
         "order": Stage(0.0, 8 * n, 1, n * math.log2(n)),
         "sort": Stage(n * m, 2 * n * row),
         "probe": Stage(SAMPLED * n * 2 * m, n * row),
-        "search": Stage(n * PROBES * size.cell * 2 * m, n * (row + 4 * k)),
+        "search": Stage(n * nearest(PROBES * size.cell, k, m), n * (row + 4 * k)),
         "join": Stage(
             size.joins * n * (REACH * REACH + k) * 3 * m, size.joins * n * (row + 12 * k), size.joins
         ),
@@ -94,9 +109,9 @@ def stages(size: Size, workers: int = 1) -> dict[str, Stage]:
         "optimise": Stage(
             size.evaluations * evaluation,
             # Coordinates and potential to every worker; gradients and a grid of every group back.
-            size.evaluations * (workers * 8 * n + 16 * n + ON_GRID * (workers + size.groups) * grid),
-            round((1 + ON_GRID) * size.evaluations),
-            size.evaluations * (ON_GRID * transforms + (1 - ON_GRID) * TREE * n + PASSES * 4 * n),
+            size.evaluations * (workers * 8 * n + 16 * n + (workers + size.groups) * grid),
+            round((2 - size.trees) * size.evaluations),
+            size.evaluations * (transforms + size.trees * TREE * n + PASSES * 4 * n),
         ),
     }
 
@@ -118,7 +133,10 @@ def disk(size: Size) -> float:
 
 def of_run(run: dict[str, Any]) -> Size:
     """The size of a run of benchmarks.scale."""
-    told = {name: run[name] for name in ("k", "pairs", "nodes", "joins", "evaluations") if name in run}
+    told = {name: run[name] for name in ("k", "pairs", "joins") if name in run}
+    if "evaluations" in run:
+        count = run["evaluations"]
+        told |= {"evaluations": count, "nodes": run["nodes"] / count, "trees": run["trees"] / count}
     return Size(run["rows"], run.get("columns", 50), **told)
 
 
@@ -129,7 +147,7 @@ def rates(runs: Sequence[dict[str, Any]]) -> dict[str, float]:
         if run["workers"]:
             continue
         for name, stage in stages(of_run(run)).items():
-            used = run["stages"].get(name, {}).get("cpu", 0.0)
+            used = run["stages"].get(name, {}).get("cpu", 0.0) - stage.fixed
             if used >= _A_WHILE:
                 found.setdefault(name, []).append((stage.operations + stage.alone) / used)
     rate = {name: statistics.median(values) for name, values in found.items()}
@@ -141,10 +159,47 @@ def rates(runs: Sequence[dict[str, Any]]) -> dict[str, float]:
 def predicted(size: Size, rate: dict[str, float]) -> dict[str, float]:
     """Processor seconds of every stage whose rate is known."""
     return {
-        name: (stage.operations + stage.alone) / rate[name]
+        name: stage.fixed + (stage.operations + stage.alone) / rate[name]
         for name, stage in stages(size).items()
         if name in rate
     }
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Processor seconds beside the work itself: of each worker (its start), each task (sent, taken, answered), and each byte on the shared disk."""
+
+    worker: float
+    task: float
+    byte: float
+
+    def seconds(self, size: Size, workers: int) -> float:
+        """Those of a run."""
+        return float(np.dot((self.worker, self.task, self.byte), _moved(size, workers)))
+
+
+def _moved(size: Size, workers: int) -> tuple[float, float, float]:
+    """Workers, tasks, and bytes of coordinates and grids that go through the shared disk."""
+    found = stages(size, workers)
+    tasks = sum(
+        stage.rounds * (size.groups if name == "optimise" else size.tasks)
+        for name, stage in found.items()
+        if stage.operations
+    )
+    return workers, tasks, found["optimise"].disk
+
+
+def overhead(runs: Sequence[dict[str, Any]], rate: dict[str, float]) -> Overhead:
+    """What runs with workers took beyond the prediction without, by least squares of the relative error; nothing is below zero."""
+    with_workers = [run for run in runs if run["workers"]]
+    if len(with_workers) < 3:
+        return Overhead(0.0, 0.0, 0.0)
+    used = np.array([run["cpu_seconds"] for run in with_workers])
+    alone = np.array([sum(predicted(of_run(run), rate).values()) for run in with_workers])
+    counts = np.array([_moved(of_run(run), run["workers"]) for run in with_workers])
+    unit = counts.max(axis=0)
+    found, _ = nnls(counts / unit / used[:, None], (used - alone) / used)
+    return Overhead(*(found / unit))
 
 
 @dataclass(frozen=True)
@@ -156,9 +211,9 @@ class Machine:
     wait: float = 0.01  # seconds that a round takes beside its work
 
 
-def forecast(size: Size, rate: dict[str, float], machines: int, machine: Machine) -> float:
-    """Seconds on several machines; what the client does alone is done by one of them, by all its processors."""
-    total = 0.0
+def forecast(size: Size, rate: dict[str, float], beside: Overhead, machines: int, machine: Machine) -> float:
+    """Seconds on several machines; what the client does alone is done by one of them, by all its processors, and tasks are handed out one by one."""
+    total = beside.worker + beside.task * _moved(size, machines)[1]
     for name, stage in stages(size, machines).items():
         if name not in rate:
             continue
@@ -166,6 +221,7 @@ def forecast(size: Size, rate: dict[str, float], machines: int, machine: Machine
             machines * machine.cores, size.groups * machine.cores if name == "optimise" else size.tasks
         )
         total += stage.operations / rate[name] / busy + stage.alone / rate[name] / machine.cores
+        total += beside.byte * stage.disk / (machines * machine.cores)
         total += stage.disk / (machine.disk * machines) + stage.rounds * machine.wait
     return total
 
@@ -176,8 +232,16 @@ def forecast(size: Size, rate: dict[str, float], machines: int, machine: Machine
 def page(runs: Sequence[dict[str, Any]]) -> str:
     """The whole page, in Markdown."""
     rate = rates(runs)
+    beside = overhead(runs, rate)
     return "\n".join(
-        [*_introduction(), *_counts(), *_checked(runs, rate), *_workers(runs), *_forecasts(rate), ""]
+        [
+            *_introduction(),
+            *_counts(),
+            *_checked(runs, rate),
+            *_workers(runs, rate, beside),
+            *_forecasts(rate, beside),
+            "",
+        ]
     )
 
 
@@ -275,11 +339,13 @@ def _sizes(runs: Sequence[dict[str, Any]]) -> set[int]:
     return {run["rows"] for run in runs if not run["workers"]}
 
 
-def _workers(runs: Sequence[dict[str, Any]]) -> list[str]:
+def _workers(runs: Sequence[dict[str, Any]], rate: dict[str, float], beside: Overhead) -> list[str]:
     lines = [
         "## With workers",
         "",
-        "Processor seconds of all processes, and what the model says must go through the shared disk. Equal digests are maps of the same bytes.",
+        "Processor seconds of all processes, measured / predicted, and what the model says must go through the shared disk. Equal digests are maps of the same bytes.",
+        f"The overhead is fitted to these runs: {beside.worker:.1f} s for each worker (it starts, and loads what it needs), {1000 * beside.task:.0f} ms for each task,",
+        f"{1e9 * beside.byte:.1f} s for each GB on the shared disk.",
         "",
         "| rows | workers | processor seconds | bytes of the optimisation | peak, GB | digest |",
         "|---|---|---|---|---|---|",
@@ -289,13 +355,16 @@ def _workers(runs: Sequence[dict[str, Any]]) -> list[str]:
             continue
         moved = stages(of_run(run), run["workers"])["optimise"].disk if run["workers"] else 0.0
         rows = f"{run['rows']:,}".replace(",", " ")
+        told = sum(predicted(of_run(run), rate).values()) + beside.seconds(
+            of_run(run), run["workers"]
+        ) * bool(run["workers"])
         lines.append(
-            f"| {rows} | {run['workers'] or 'none'} | {run['cpu_seconds']:.0f} | {_bytes(moved)} | {run['peak_gb']:.2f} | {run['digest']} |"
+            f"| {rows} | {run['workers'] or 'none'} | {run['cpu_seconds']:.0f} / {told:.0f} | {_bytes(moved)} | {run['peak_gb']:.2f} | {run['digest']} |"
         )
     return [*lines, ""]
 
 
-def _forecasts(rate: dict[str, float]) -> list[str]:
+def _forecasts(rate: dict[str, float], beside: Overhead) -> list[str]:
     machine = Machine()
     lines = [
         "## More rows, more machines",
@@ -309,7 +378,7 @@ def _forecasts(rate: dict[str, float]) -> list[str]:
     for n in (1e7, 1e8, 1e9, 1e10):
         size = Size(n)
         client, worker = memory(size)
-        times = (forecast(size, rate, count, machine) for count in (1, 4, 16, 64, 256))
+        times = (forecast(size, rate, beside, count, machine) for count in (1, 4, 16, 64, 256))
         lines.append(
             f"| {n:.0e} | {_bytes(disk(size))} | {_bytes(client)} | {_bytes(worker)} | "
             + " | ".join(_time(seconds) for seconds in times)

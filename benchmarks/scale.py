@@ -20,6 +20,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -77,9 +78,32 @@ def write_rows(folder: Path, n: int, columns: int, seed: int = 1921, row_group: 
         target.with_suffix(".part").replace(target)
 
 
+def _counted() -> dict[str, float]:
+    """Evaluations of the problem from now on, how many of them summed by a tree, and nodes of the grids of the others in all."""
+    from winkel.scale import problem
+
+    counts = {"evaluations": 0.0, "trees": 0.0, "nodes": 0.0}
+
+    class CountedField(problem.Field):
+        def evaluate(self, Y: Any) -> Any:
+            counts["trees"] += 1
+            return super().evaluate(Y)
+
+    repulsion = problem.ShardedProblem._repulsion
+
+    def counted(self: Any, Y: Any, shared: Any, frame: Any, held: Any, groups: Any) -> Any:
+        counts["evaluations"] += 1
+        counts["nodes"] += 0 if held is None else held.size / len(Y)
+        return repulsion(self, Y, shared, frame, held, groups)
+
+    problem.Field, problem.ShardedProblem._repulsion = CountedField, counted  # type: ignore[misc, method-assign]
+    return counts
+
+
 def _fit(folder: str, workers: int, answer: str) -> None:
     import winkel as wk
 
+    counts = _counted()
     client = None
     if workers:
         from distributed import Client, LocalCluster
@@ -99,6 +123,8 @@ def _fit(folder: str, workers: int, answer: str) -> None:
         "workers": workers,
         "recall": mde.result_.settings["recall"],
         "objective": mde.objective_,
+        "joins": len(list((path / "work").glob("joined-*.jsonl"))),
+        **counts,
         "seconds": time.time() - begun,
         "digest": hashlib.blake2b(np.ascontiguousarray(mde.embedding_).tobytes(), digest_size=8).hexdigest(),
         "begun": begun,

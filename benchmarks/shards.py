@@ -1,8 +1,8 @@
 """What work by shards costs and loses beside the same in memory.
 
     python -m benchmarks.shards knn 1000000 [--folder F] [--jobs 1]   wk.scale.knn from parquet beside wk.graph.knn
-    python -m benchmarks.shards landmarks [--landmarks 10000]        landmark maps of MNIST beside the full fit (needs WINKEL_DATA)
     python -m benchmarks.shards transform 200000 [--workers 1 2]     placing rows by the workers of a Dask cluster
+    python -m benchmarks.shards measure 10000000 [--folder F]        the report of a map of that many rows from parquet
 
 Each part runs in a process of its own. CPU seconds are those of that process and its threads; wall seconds mean something on a quiet
 machine only.
@@ -25,10 +25,8 @@ import numpy as np
 
 from .scale import write_rows
 
-CHOICES = ("uniform", "kmeans++", "density")
 
-
-def _apart(part: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+def apart(part: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
     """What a function gives in a process of its own."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
@@ -47,7 +45,7 @@ def _told(pipe: Any, part: Callable[..., dict[str, Any]], arguments: tuple[Any, 
     pipe.send(part(*arguments))
 
 
-class _Clock:
+class Clock:
     """Wall and CPU seconds since it was made, and the largest resident set of the process so far."""
 
     def __init__(self) -> None:
@@ -66,7 +64,7 @@ def _knn_in_memory(rows: str, k: int, n_jobs: int) -> dict[str, Any]:
     import winkel as wk
 
     X = np.concatenate([part.values for part in wk.scale.open_source(rows).shards()])
-    clock = _Clock()
+    clock = Clock()
     graph = wk.graph.knn(X, k, method="approximate", recall=0.98, random_state=0, n_jobs=n_jobs)
     return {**clock.read(), "recall": graph.origin.recall.value}
 
@@ -74,7 +72,7 @@ def _knn_in_memory(rows: str, k: int, n_jobs: int) -> dict[str, Any]:
 def _knn_by_shards(rows: str, k: int, n_jobs: int, folder: str) -> dict[str, Any]:
     import winkel as wk
 
-    clock = _Clock()
+    clock = Clock()
     lists = wk.scale.knn(rows, k, folder, method="approximate", n_jobs=n_jobs)
     return {**clock.read(), "recall": lists.origin.recall.value}
 
@@ -85,46 +83,11 @@ def knn(options: argparse.Namespace) -> dict[str, Any]:
     write_rows(folder / "rows", options.rows, options.columns)
     rows, lists = str(folder / "rows" / "*.parquet"), folder / "lists"
     shutil.rmtree(lists, ignore_errors=True)
-    by_shards = _apart(_knn_by_shards, rows, options.neighbors, options.jobs, str(lists))
-    in_memory = _apart(_knn_in_memory, rows, options.neighbors, options.jobs)
+    by_shards = apart(_knn_by_shards, rows, options.neighbors, options.jobs, str(lists))
+    in_memory = apart(_knn_in_memory, rows, options.neighbors, options.jobs)
     shutil.rmtree(lists, ignore_errors=True)
     ratio = by_shards["cpu_seconds"] / in_memory["cpu_seconds"]
     return {"by_shards": by_shards, "in_memory": in_memory, "cpu_ratio": round(ratio, 2)}
-
-
-def _mnist() -> tuple[Any, Any]:
-    import winkel as wk
-
-    found = wk.datasets.load_mnist()
-    return found.X, found.y
-
-
-def _mnist_map(n_landmarks: int | None, choice: str) -> dict[str, Any]:
-    """Scores of a map of MNIST, full or by landmarks, on the same sample."""
-    import winkel as wk
-
-    X, y = _mnist()
-    clock = _Clock()
-    mde = wk.MDE(random_state=0)
-    if n_landmarks is None:
-        Y = mde.fit(X).embedding_
-    else:
-        fitted = wk.scale.fit_landmarks(mde, X, n_landmarks, choice=choice)
-        Y = wk.scale.transform(fitted, X)
-    told = clock.read()
-    report = wk.measure(
-        X, Y, labels=y, scores=["label_accuracy", "rnx_auc", "neighbor_recall"], baseline=False
-    )
-    return {**told, **{name: round(score.value, 4) for name, score in report.scores.items()}}
-
-
-def landmarks(options: argparse.Namespace) -> dict[str, Any]:
-    """The full map of MNIST, and those by landmarks; each is told as soon as it is there."""
-    found: dict[str, Any] = {}
-    for choice in ("full", *options.choices):
-        found[choice] = _apart(_mnist_map, None if choice == "full" else options.landmarks, choice)
-        print(choice, found[choice], flush=True)
-    return found
 
 
 def _placed(rows: str, model: str, workers: int, answer: str) -> dict[str, Any]:
@@ -153,7 +116,7 @@ def transform(options: argparse.Namespace) -> dict[str, Any]:
     write_rows(folder / "rows", options.rows, options.columns, row_group=max(1000, options.rows // 16))
     rows, model = str(folder / "rows" / "*.parquet"), folder / "model.winkel"
     wk.scale.fit_landmarks(wk.MDE(random_state=0), rows, min(10_000, options.rows // 2)).save(model)
-    runs = [_apart(_placed, rows, str(model), w, str(folder / f"placed-{w}.npy")) for w in options.workers]
+    runs = [apart(_placed, rows, str(model), w, str(folder / f"placed-{w}.npy")) for w in options.workers]
     same = {(folder / f"placed-{w}.npy").read_bytes() for w in options.workers}
     return {
         "runs": runs,
@@ -162,14 +125,42 @@ def transform(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def _measured(rows: str, map_file: str, n_jobs: int) -> dict[str, Any]:
+    import winkel as wk
+
+    source = wk.scale.open_source(rows)
+    if not Path(map_file).exists():
+        plane = wk.scale.pca(source, 2)
+        np.save(map_file, np.concatenate([shard.values for shard in plane.shards()]))
+    clock = Clock()
+    report = wk.scale.measure(source, map_file, n_jobs=n_jobs, verbose=True)
+    told = {
+        name: [round(score.value, 4), *(round(end, 4) for end in score.interval or ())]
+        for name, score in report.scores.items()
+    }
+    return {**clock.read(), "sample": len(report.rows), "scores": told}
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """The report of a map, from a sample of its rows against all: of the principal plane, where there is no map.npy in the folder."""
+    folder = options.folder / f"{options.rows}x{options.columns}"
+    write_rows(folder / "rows", options.rows, options.columns)
+    return apart(_measured, str(folder / "rows" / "*.parquet"), str(folder / "map.npy"), options.jobs)
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+    "knn": knn,
+    "transform": transform,
+    "measure": measure,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("part", choices=("knn", "landmarks", "transform"))
+    parser.add_argument("part", choices=tuple(PARTS))
     parser.add_argument("rows", type=int, nargs="?", default=100_000)
     parser.add_argument("--columns", type=int, default=50)
     parser.add_argument("--neighbors", type=int, default=15)
-    parser.add_argument("--landmarks", type=int, default=10_000)
-    parser.add_argument("--choices", nargs="+", choices=CHOICES, default=CHOICES)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--folder", type=Path, help="where rows are kept for a further run")
@@ -177,8 +168,7 @@ def main() -> None:
     kept = options.folder is not None
     options.folder = options.folder or Path(tempfile.mkdtemp(prefix="winkel-shards-"))
     try:
-        part = {"knn": knn, "landmarks": landmarks, "transform": transform}[options.part]
-        print(json.dumps(part(options), indent=1))
+        print(json.dumps(PARTS[options.part](options), indent=1))
     finally:
         if not kept:
             shutil.rmtree(options.folder, ignore_errors=True)

@@ -1,7 +1,7 @@
 """Data beyond memory: rows come in shards, and each stage is a function of shards, in this process or on a Dask cluster.
 
     file, array, ──> Source (shards) ──> fit ──────────────────────────> MDE of all rows
-    dask, AnnData    fixed by size   ──> fit_landmarks ──> transform ──> places in any estimator's map
+    dask, AnnData    fixed by size   ──> fit_landmarks ──> transform ──> places in any estimator's map ──> fit(init=…)
                      pca: fewer      ──> knn ──────────────────────────> neighbour lists in files
                      columns first   ──> measure ──────────────────────> scores from sampled rows against all
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,10 +30,11 @@ from ..methods.mde.distinct import Items
 from ..methods.mde.neighbors import cauchy_repulsion, list_length
 from ..methods.mde.plan import CAUCHY_STAGES, FEW_ROWS, FLAT, STAGED_ITERATIONS, Focus, Settings, choose_focus
 from ..methods.starts import along_axes, principal_axes, principal_sample, widened
-from ..problem import Centered
+from ..problem import Centered, Stage
 from ..problem.solving import solve
 from ..run import Run
 from ..typing import FloatArray, IntArray
+from .arranged import REFINING_ITERATIONS, REFINING_STAGES, Arrangement, apart, given_arrangement, suited
 from .cells import METRICS, Layout, make_rows
 from .components import kept_components, projected
 from .edges import Pairs, make_pairs
@@ -56,6 +58,7 @@ def fit(
     client: Any = None,
     rows_per_block: int = BLOCK_ROWS,
     pca: int | None = None,
+    init: Any = None,
 ) -> EstimatorT:
     """Fit `estimator`, a `winkel.MDE`, to all rows of `source` by shards: beyond memory, and on a Dask cluster.
 
@@ -79,6 +82,10 @@ def fit(
         Rows that one task works on. The bytes of the map depend on it.
     pca : int or None, default=None
         Number of principal components to which rows are reduced first, as by `winkel.scale.pca`; None compares rows as they are.
+    init : fitted estimator, map or None, default=None
+        An arrangement that is kept, and refined so that each row finds its neighbours among all others: the map of an estimator that
+        places the rows, such as `winkel.scale.fit_landmarks` gives, or places of all rows in the plane as an array or file. Its width does
+        not matter, and 75 iterations are made where `max_iter` is None. None begins with principal components.
 
     Returns
     -------
@@ -99,7 +106,13 @@ def fit(
     block = integer("rows_per_block", rows_per_block, 16)
     opened = open_source(source)
     reduced = optional(integer, "pca", pca, 1, min(opened.shape))
-    where = Where(None if folder is None else Path(os.fspath(folder)), client, block, reduced)
+    where = Where(
+        None if folder is None else Path(os.fspath(folder)),
+        client,
+        block,
+        reduced,
+        None if init is None else given_arrangement(init, opened.shape[0]),
+    )
     fitted: EstimatorT = estimator.fit(_Placed(opened, where))
     return fitted
 
@@ -112,6 +125,7 @@ class Where:
     client: Any = None
     block: int = BLOCK_ROWS
     pca: int | None = None
+    init: Arrangement | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +219,7 @@ def _fitted(
         "pca": where.pca,
     }
     folder = Folder.opened(path, identity)
+    given = None if where.init is None else where.init.places(folder, source, engine, run)
     if where.pca is not None:
         source = projected(source, kept_components(folder, source, where.pca, engine, run))
     make_rows(folder, source, layout, metric, engine, run)
@@ -216,9 +231,14 @@ def _fitted(
     items = Items(order, _inverse(order), np.empty(0))
     if kept and run.checkpoint is None:
         run = replace(run, checkpoint=folder.path / "map.part", checkpoint_every=_CHECKPOINT_SECONDS)
-    start = _start(folder, layout, items, run)
-    solving = settings.solving(STAGED_ITERATIONS[n > FEW_ROWS])
-    found = solve(problem, start, solving, items.watched(run), CAUCHY_STAGES)  # type: ignore[arg-type]
+    stages: Sequence[Stage] = CAUCHY_STAGES if given is None else REFINING_STAGES
+    usual = STAGED_ITERATIONS[n > FEW_ROWS]
+    if given is None:
+        start = _start(folder, layout, items, run)
+    else:
+        usual = REFINING_ITERATIONS
+        start = suited(apart(given, run)[order], problem.with_background(stages[0].share))
+    found = solve(problem, start, settings.solving(usual), items.watched(run), stages)  # type: ignore[arg-type]
     if found.status.word not in ("interrupted", "failed", "time_limit"):
         run.remove_checkpoints()
     return replace(

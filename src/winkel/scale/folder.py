@@ -177,6 +177,7 @@ class Folder:
         run: Run,
         *shared: Any,
         accept: Callable[[int, Any], bool] = lambda k, result: True,
+        words: str | None = None,
     ) -> list[Any]:
         """function(k, folder, *shared) for k from 0 to count − 1, without those that an earlier run has done: small JSON values.
 
@@ -186,7 +187,7 @@ class Folder:
         done = {k: result for k, result in _recorded(record).items() if accept(k, result)}
         missing = [k for k in range(count) if k not in done]
         results, refused = engine.map(function, missing, self, *shared), 0
-        for k in run.progress(missing, _WORDS.get(stage, stage), len(missing)):
+        for k in run.progress(missing, words or _WORDS.get(stage, stage), len(missing)):
             done[k] = next(results)
             with explained(record), record.open("a") as file:
                 file.write(json.dumps({"item": k, "result": done[k]}) + "\n")

@@ -111,7 +111,7 @@ def measure(
     measured = StreamedMeasured(
         rows, run, n_neighbors, name, _sample_of(rows.shape[0], sample), labels, lists
     )
-    return measure_maps(measured, {"map": _map_of(map)}, scores, baseline=baseline)["map"]
+    return measure_maps(measured, {"map": map_of(map)}, scores, baseline=baseline)["map"]
 
 
 def _sample_of(n: int, sample: Any) -> Any:
@@ -121,7 +121,7 @@ def _sample_of(n: int, sample: Any) -> Any:
     return int(np.clip(_DISTANCES // n, _FEWEST, SAMPLED_ROWS))
 
 
-def _map_of(map: Any) -> Table:
+def map_of(map: Any) -> Table:
     """The places of whatever stands for a map, several files included."""
     if isinstance(map, str | os.PathLike):
         path = Path(os.fspath(map))

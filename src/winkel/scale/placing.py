@@ -88,12 +88,12 @@ def transform(
 
 def _placed(estimator: Any, rows: Source, engine: Engine, run: Run) -> Iterator[FloatArray]:
     """The places of each shard."""
-    parts = engine.map(_place, range(rows.n_shards), rows, _sent(estimator, engine))
+    parts = engine.map(place_shard, range(rows.n_shards), rows, sent(estimator, engine))
     for _ in run.progress(range(rows.n_shards), "shards placed", rows.n_shards):
         yield next(parts)
 
 
-def _sent(estimator: Any, engine: Engine) -> Any:
+def sent(estimator: Any, engine: Engine) -> Any:
     """The estimator as tasks get it: once for each worker that needs it."""
     client = getattr(engine, "client", None)
     if client is None:
@@ -108,7 +108,8 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _place(number: int, rows: Source, estimator: Any) -> FloatArray:
+def place_shard(number: int, rows: Source, estimator: Any) -> FloatArray:
+    """The places of a shard's rows."""
     return np.asarray(estimator.transform(rows.shard(number)))
 
 

@@ -1,0 +1,96 @@
+"""A fit by shards that begins with an arrangement: rows placed among landmarks, or a map that is there, refined in a few iterations.
+
+    estimator or map ──> places of all rows ──> as wide as suits the problem ──> last stages of L-BFGS
+
+The arrangement decides where things are. Rows that were placed one by one, without regard to one another, find their neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..checks import refuse
+from ..data import Table
+from ..problem import Stage
+from ..run import Run
+from ..solvers import digest
+from ..typing import FloatArray
+from .engine import Engine
+from .folder import Folder
+from .measuring import map_of
+from .placing import place_shard, sent
+from .source import Source
+
+# The last stages of a full fit, which let rows pass each other; chosen by the objective on unlike data (benchmarks/results/refining.md).
+REFINING_STAGES, REFINING_ITERATIONS = (Stage(0.03, 0.25, 1.7), Stage(0.2, 0.25, 2.0)), 75
+_WIDTH = 0.1  # standard deviation of a usual map in terms of the root of the number of rows, where the search for a width begins
+_MOST_STEPS = 40  # doublings of the width
+_APART = 1e-4  # of the width, by which rows at the same place are moved
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """Where rows are to begin: what an estimator's `transform` says, or a table of places."""
+
+    estimator: Any
+    table: Table | None
+
+    def places(self, folder: Folder, source: Source, engine: Engine, run: Run) -> FloatArray:
+        """The places of all rows, in their order."""
+        if self.table is not None:
+            return np.asarray(self.table.values, dtype=np.float32)
+        name = f"placed-{digest(np.asarray(self.estimator.embedding_))}"  # neighbours serve any arrangement
+        folder.create(name, (source.shape[0], 2), np.float32)
+        model = sent(self.estimator, engine)
+        folder.stage(name, engine, _place, source.n_shards, run, name, source, model, words="shards placed")
+        return np.array(folder.map(name))
+
+
+def given_arrangement(init: Any, n: int) -> Arrangement:
+    """What `init` stands for: an estimator that places n rows, or their map."""
+    if hasattr(init, "transform") and hasattr(init, "embedding_") and len(init.embedding_) != n:
+        found, shape = Arrangement(init, None), (n, init.embedding_.shape[1])
+    else:
+        table = map_of(init)
+        found, shape = Arrangement(None, table), table.shape
+    if shape != (n, 2):
+        refuse("init", f"an estimator or a map of shape ({n}, 2)", shape)
+    return found
+
+
+def _place(number: int, folder: Folder, name: str, source: Source, estimator: Any) -> None:
+    folder.write(name, int(source.starts[number]), place_shard(number, source, estimator))
+
+
+class _Valued(Protocol):
+    def evaluate(self, Y: FloatArray) -> tuple[float, FloatArray]: ...
+
+
+def apart(Y: FloatArray, run: Run) -> FloatArray:
+    """Y, centred and as wide as maps usually are, without rows at the same place."""
+    centred = Y - Y.mean(axis=0, dtype=np.float64)
+    spread = float(np.sqrt(np.mean(np.square(centred))))
+    noise = run.stream("apart").normal(Y.shape)
+    return np.asarray((centred / (spread if spread > 0 else 1.0) + _APART * noise) * _WIDTH * np.sqrt(len(Y)))
+
+
+def suited(Y: FloatArray, problem: _Valued) -> FloatArray:
+    """Y as wide as the problem wants it, to a factor of √2."""
+    known: dict[float, float] = {}
+
+    def value(exponent: float) -> float:
+        if exponent not in known:
+            known[exponent] = problem.evaluate((Y * 2.0**exponent).astype(np.float32))[0]
+        return known[exponent]
+
+    best = 0.0
+    for step in (1.0, 0.5):
+        for _ in range(_MOST_STEPS):
+            nearby = min((best - step, best, best + step), key=value)
+            if nearby == best:
+                break
+            best = nearby
+    return np.asarray(Y * 2.0**best, dtype=np.float32)
