@@ -267,7 +267,7 @@ def _counts() -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     growth = {
-        "copy": "n m", "cells": "m (n/c)²", "assign": "m n²/c", "order": "n log n", "sort": "n m", "probe": "512 n m", "search": "12 n m c",
+        "copy": "n m", "cells": "m (n/c)²", "assign": "n (m n/c + log(n/c))", "order": "n log n", "sort": "n m", "probe": "512 n m", "search": "n (12 m c + k log c)",
         "join": "n m (16² + k)", "gifts": "n k", "pairs": "n k", "optimise": "evaluations × (n pairs + g log g)",
     }  # fmt: skip
     for name, stage in stages(size).items():
@@ -288,6 +288,13 @@ def _checked(runs: Sequence[dict[str, Any]], rate: dict[str, float]) -> list[str
         "## Beside runs",
         "",
         "Processor seconds, measured / predicted, without workers; copying includes the start of the program. Rates are medians over these same runs. Two cores of a shared machine.",
+        "That candidates are compared by vectors, but put into a list one by one, is what choosing cells and searching in them cost: k (1 + log(candidates / k)) of them",
+        f"are. One cost of an insertion, {INSERT} operations, which these runs told, suits both stages at all sizes.",
+        *(
+            "The largest run was made before rounds of joins were counted: that there were two is inferred from what they cost, so that its join is no check."
+            for run in runs
+            if "joins_from" in run
+        ),
         *(
             ["Only one size was run: its rates are its own, so that this is no check yet."]
             if len(_sizes(runs)) < 2
@@ -332,6 +339,11 @@ def _furthest_off(alone: Sequence[dict[str, Any]], rate: dict[str, float]) -> li
         lines.append(
             f"- {rows} rows: of the stages that take a twentieth or more, {name} is furthest off, predicted at {ratios[name]:.1f} times its cost."
         )
+    lines += [
+        "",
+        "What an evaluation of the optimisation costs beyond the model at the largest size was not found; whether that run made more of them is not known either",
+        "(`benchmarks.scale` counts them since).",
+    ]
     return lines
 
 
