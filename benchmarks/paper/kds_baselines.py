@@ -53,12 +53,37 @@ def _on_simplex(G: np.ndarray, linear: np.ndarray, n_steps: int = 300) -> np.nda
     return before
 
 
-def _project(points: np.ndarray) -> np.ndarray:
-    falling = -np.sort(-points, axis=1)
-    excess = np.cumsum(falling, axis=1) - 1.0
-    count = np.arange(1, points.shape[1] + 1)
-    kept = (falling * count > excess).sum(axis=1)
-    return np.maximum(points - (excess[np.arange(len(points)), kept - 1] / kept)[:, None], 0.0)
+def _project(points: np.ndarray, cut: np.ndarray | None = None) -> np.ndarray:
+    """The nearest points of the simplex: max(0, points − cut), the cut of each row by Newton's method from a guess."""
+    most = points.max(axis=1)
+    cut = most - 1.0 if cut is None else np.minimum(cut, most - 1.0 / points.shape[1])
+    for _ in range(100):
+        above = points > cut[:, None]
+        before, cut = cut, (np.where(above, points, 0.0).sum(axis=1) - 1.0) / above.sum(axis=1)
+        if np.abs(cut - before).max() <= 1e-6:
+            break
+    return np.maximum(points - cut[:, None], 0.0)
+
+
+def unrolled(X: np.ndarray, atoms: np.ndarray, locality: float, layers: int, *, printed: bool) -> np.ndarray:
+    """Codes by KDS's encoder (section 5.1): so many accelerated steps of length 1/σ²max from zero, done or not.
+
+    `printed` takes η ← (1 + √(1 + 4η))/2 as it stands in the paper, where the usual acceleration has 4η².
+    """
+    X, atoms = X.astype(np.float32), atoms.astype(np.float32)
+    gram, products = atoms @ atoms.T, X @ atoms.T
+    far = np.maximum((X**2).sum(axis=1)[:, None] - 2.0 * products + (atoms**2).sum(axis=1), 0.0)
+    linear, length = locality * far - products, np.float32(np.linalg.eigvalsh(gram)[-1])
+    before = ahead = np.zeros_like(products)
+    cut, eta = None, 0.0
+    for _ in range(layers):
+        points = ahead - (ahead @ gram + linear) / length
+        code = _project(points, cut)
+        cut = (np.where(code > 0, points, 0.0).sum(axis=1) - 1.0) / (code > 0).sum(axis=1)
+        after = (1.0 + np.sqrt(1.0 + 4.0 * (eta if printed else eta**2))) / 2.0
+        ahead = code + np.float32((eta - 1.0) / after) * (code - before)
+        before, eta = code, after
+    return before
 
 
 def llle(X: np.ndarray, k: int, n_marks: int, seed: int, by: str = "uniform", near: int = 5) -> np.ndarray:

@@ -7,7 +7,10 @@ import importlib.util
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from winkel.methods.kds import Coder, encode
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "paper" / "results"
@@ -70,3 +73,17 @@ def test_a_number_is_compared_as_exactly_as_it_is_printed(papers, capsys):
     record.against("error", 0.41, 0.4, lower=True)
     kinds = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
     assert kinds == [record.GOOD, record.WORSE, record.GOOD, record.WORSE]
+
+
+@pytest.mark.parametrize("printed", [False, True])
+def test_the_encoder_of_many_layers_ends_at_the_best_codes(papers, printed):
+    peers = importlib.import_module("benchmarks.paper.kds_baselines")
+    rows = np.random.default_rng(0).normal(size=(60, 4))
+    atoms, found = rows[:12] + 0.1, {}
+    best = encode(rows, atoms, Coder(0.5)).matrix.toarray()
+    for layers in (5, 2000):
+        codes = peers.unrolled(rows, atoms, 0.5, layers, printed=printed)
+        assert codes.min() >= 0
+        assert np.allclose(codes.sum(axis=1), 1.0, atol=1e-5)
+        found[layers] = np.abs(codes - best).max()
+    assert found[2000] < 1e-3 < found[5]
