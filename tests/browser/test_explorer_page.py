@@ -440,6 +440,46 @@ def test_an_open_drawer_leaves_the_map_visible(show):
     assert stage["y"] + stage["height"] <= side.bounding_box()["y"] + 1
 
 
+def test_a_small_screen_shows_the_whole_card_and_the_point_it_belongs_to(show):
+    Y, y = blobs()
+    Y[[0, 1, 2, 3, 4]] = [[0.0, 0.0], [-9.0, 0.0], [9.0, 0.0], [0.0, 9.0], [0.0, -9.0]]
+    page = show(Y, labels=y, data=Y, text=["a longer text about the row, of some lines " * 4] * len(Y))
+    card, stage, side = (page.page.locator(f".wk-{name}") for name in ("card", "stage", "side"))
+    controls = page.page.get_by_role("button", name="Controls")
+
+    def whole(row):
+        page.until("app.card.element.offsetWidth > 0")
+        inner, outer, (x, y) = card.bounding_box(), stage.bounding_box(), page.pixel(row)
+        assert outer["x"] <= inner["x"]
+        assert inner["x"] + inner["width"] <= outer["x"] + outer["width"]
+        assert outer["y"] <= inner["y"]
+        assert inner["y"] + inner["height"] <= outer["y"] + outer["height"]
+        beside = x <= inner["x"] - 5 or x >= inner["x"] + inner["width"] + 5
+        assert beside or y <= inner["y"] - 5 or y >= inner["y"] + inner["height"] + 5
+
+    for width, height in ((390, 844), (390, 500), (640, 390)):
+        page.page.set_viewport_size({"width": width, "height": height})
+        page.until(f"app.stage.element.clientWidth === {width - 12} && app.stage.panels[0].rect.height > 200")
+        for row in range(5):
+            page.app(f"app.pin({row})")
+            whole(row)
+        controls.click()
+        side.wait_for(state="visible")
+        assert controls.get_attribute("aria-expanded") == "true"
+        assert card.is_hidden()  # there is no room for both
+        page.app("app.pin(3)")
+        side.wait_for(state="hidden")
+        whole(3)
+        controls.click()
+        side.wait_for(state="visible")
+        controls.click()
+        side.wait_for(state="hidden")
+        whole(3)  # it comes back when the drawer closes
+    page.page.set_viewport_size({"width": 390, "height": 844})
+    page.app("(app.stage.pan(app.stage.panels[0], -2000, 0), 1)")  # the point is out of sight
+    whole(3)
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_everything_is_named_reachable_and_has_contrast(show, theme):
     source = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"

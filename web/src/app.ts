@@ -38,6 +38,7 @@ export class App {
   private tools = new Map<Tool, HTMLButtonElement>();
   private splitButton!: HTMLButtonElement;
   private linkButton!: HTMLButtonElement;
+  private drawerButton!: HTMLButtonElement;
 
   private constructor(
     readonly root: HTMLElement,
@@ -50,6 +51,7 @@ export class App {
       click: (row) => this.pin(row === this.state.pinned ? -1 : row),
       region: (rows, how) => this.select(() => this.state.select(rows, how)),
       moved: () => this.closeHover(),
+      resized: () => this.refreshCard(),
     });
     this.card = new Card(data, this.state, this.stage, (row) => this.go(row));
     this.stage.element.append(this.card.element);
@@ -134,6 +136,8 @@ export class App {
     };
     this.splitButton = button("All maps side by side (S)", ICONS.split, () => this.setSplit(!this.split));
     this.linkButton = button("Link the views (K)", ICONS.link, () => this.setLinked(!this.stage.linked));
+    this.drawerButton = button("Controls", ICONS.panel, () => this.setDrawer(!root.classList.contains("wk-open")), "wk-only-small");
+    this.setDrawer(false);
     this.tabs = data.maps.map(({ name }, map) => el("button", { type: "button", class: "wk-tab", role: "tab", on: { click: () => this.showMap(map) } }, el("bdi", {}, name)));
     const several = data.maps.length > 1;
     const head = el(
@@ -144,7 +148,7 @@ export class App {
       el("div", { class: "wk-tabs", role: "tablist", "aria-label": "Maps", hidden: !several }, ...this.tabs),
       el("div", { class: "wk-tools", role: "toolbar", "aria-label": "Tools" }, tool("pan", "Move (V)"), tool("lasso", "Lasso (L)"), tool("box", "Box (B)"), button("First view; again: all points (0)", ICONS.fit, () => this.fit()), several && this.splitButton, several && this.linkButton),
       this.search.element,
-      el("div", { class: "wk-tools" }, button("Light or dark (T)", ICONS.theme, () => this.setDark(!this.state.dark)), button("Help (?)", ICONS.help, () => this.help.showModal()), button("Controls", ICONS.panel, () => root.classList.toggle("wk-open"), "wk-only-small")),
+      el("div", { class: "wk-tools" }, button("Light or dark (T)", ICONS.theme, () => this.setDark(!this.state.dark)), button("Help (?)", ICONS.help, () => this.help.showModal()), this.drawerButton),
     );
     root.classList.add("wk");
     root.replaceChildren(head, el("main", { class: "wk-main" }, el("div", { class: "wk-center" }, this.stage.element, this.timeline.element), this.sidebar.element), this.help);
@@ -164,6 +168,12 @@ export class App {
     this.state.tool = tool;
     this.stage.element.dataset.tool = tool;
     for (const [which, button] of this.tools) button.setAttribute("aria-pressed", String(which === tool));
+  }
+
+  /** Open or close what stands beside the map; a small screen shows it as a drawer. */
+  setDrawer(open: boolean): void {
+    this.root.classList.toggle("wk-open", open);
+    this.drawerButton.setAttribute("aria-expanded", String(open));
   }
 
   setLinked(linked: boolean): void {
@@ -278,6 +288,7 @@ export class App {
   pin(row: number): void {
     this.state.pinned = row;
     this.state.hover = -1;
+    if (row >= 0) this.setDrawer(false); // a small screen has no room for both
     this.refreshCard();
     this.stage.redraw();
   }

@@ -9,6 +9,8 @@ import type { State } from "./state";
 
 const LONG = 280; // characters of a text that fit on a card
 const LISTED = 15; // neighbours shown
+const AWAY = 18; // pixels from the point to its card,
+const EDGE = 4; // and from the card to the edge of the stage
 
 export class Card {
   readonly element = el("aside", { class: "wk-card", hidden: true, "aria-live": "polite" });
@@ -37,12 +39,22 @@ export class Card {
     this.place(x, y);
   }
 
+  /** Beside the point; where there is no room for that, above or below it, over the whole width and not over the point. */
   private place(x: number, y: number): void {
     const { clientWidth: width, clientHeight: height } = this.stage.element;
-    const { offsetWidth: w, offsetHeight: h } = this.element;
-    const left = x + 18 + w < width ? x + 18 : Math.max(4, x - w - 18);
-    const top = Math.max(4, Math.min(y - 20, height - h - 4));
-    Object.assign(this.element.style, { left: `${left}px`, top: `${top}px` });
+    const style = this.element.style;
+    Object.assign(style, { width: "", maxHeight: "" });
+    const wide = this.element.offsetWidth;
+    x = clamp(x, 0, width);
+    y = clamp(y, 0, height);
+    if (wide + AWAY + EDGE <= Math.max(x, width - x)) {
+      style.left = `${x + AWAY + wide + EDGE <= width ? x + AWAY : x - wide - AWAY}px`;
+      style.top = `${clamp(y - 20, EDGE, height - this.element.offsetHeight - EDGE)}px`;
+    } else {
+      const below = y < height / 2;
+      Object.assign(style, { width: `${width - 2 * EDGE}px`, left: `${EDGE}px`, maxHeight: `${Math.max(y, height - y) - AWAY - EDGE}px` });
+      style.top = `${below ? height - this.element.offsetHeight - EDGE : EDGE}px`;
+    }
   }
 
   private head(row: number): HTMLElement {
@@ -105,6 +117,10 @@ export class Card {
     const content = data.images ? picture(data.images, row, 30) : el("bdi", {}, short(name, 12));
     return el("button", { class: "wk-neighbor", type: "button", title: short(title, 200), on: { click: () => this.go(row) } }, content, swatch);
   }
+}
+
+function clamp(value: number, low: number, high: number): number {
+  return Math.max(low, Math.min(value, high));
 }
 
 /** The start of a text. */

@@ -18,6 +18,7 @@ export interface StageEvents {
   click(row: number): void;
   region(rows: number[], how: "replace" | "add" | "remove"): void;
   moved(panel: Panel): void;
+  resized(): void;
 }
 
 export type Drag = {
@@ -77,7 +78,10 @@ export class Stage {
     this.all = data.maps.map((_, map) => new Panel(data, this.grids, map));
     this.panels = this.all.slice(0, 1);
     this.listen();
-    new ResizeObserver(() => this.layout()).observe(this.element);
+    new ResizeObserver(() => {
+      this.layout();
+      events.resized();
+    }).observe(this.element);
   }
 
   dispose(): void {
