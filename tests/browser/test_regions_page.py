@@ -45,6 +45,8 @@ def test_no_name_covers_another_and_a_closer_look_shows_more(show):
     first = page.app(NAMES)
     assert overlaps(first) == []
     assert 5 < len(first) < 38
+    side = page.app("Math.min(app.stage.panels[0].rect.width, app.stage.panels[0].rect.height)")
+    assert sum(16 * name["width"] for name in first) < 0.15 * side**2  # points have to be seen, too
     assert "a rather long name 37" in {name["text"] for name in first}  # the largest comes first
     page.app("app.stage.zoom(app.stage.panels[0], 3)")
     closer = page.app(NAMES)

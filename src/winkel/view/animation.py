@@ -17,7 +17,7 @@ from ..errors import InvalidInputError, InvalidParameterError, MissingDependency
 from ..maps import as_map
 from ..measures.similarity import align
 from ..solvers import Frames
-from .layers import PALETTE, Groups, classes, draw_labels, draw_points, draw_values
+from .layers import PALETTE, Groups, classes, draw_labels, draw_points, draw_values, legend
 from .plots import column, frame_map, require_matplotlib
 
 _DPI = 100
@@ -173,7 +173,9 @@ def _schedule(
 def _draw(ax: Any, Y: NDArray[np.float64], labels: ArrayLike | None, values: ArrayLike | None) -> Groups:
     """The points of the first map, whose places change later."""
     if labels is not None:
-        return draw_labels(ax, Y, *classes(column(labels, len(Y), "labels")))
+        names, which = classes(column(labels, len(Y), "labels"))
+        legend(ax, names)
+        return draw_labels(ax, Y, names, which)
     if values is not None:
         return draw_values(ax, Y, column(values, len(Y), "values"), "")
     return [(draw_points(ax, Y, color=PALETTE[0]), np.arange(len(Y)))]

@@ -31,6 +31,7 @@ _MOST_LINES = 200_000
 _HEAT_PIXELS, _HEAT_LEVELS = 420, 30.0
 _MOST_VECTORS = 20_000  # points that a PDF or SVG draws one by one
 _LETTER, _SYMBOL = 0.085, 0.45  # inches that a letter and a symbol of a legend take at ten points
+_WRITTEN = 0.2  # share of a map that names may take; beyond, the map shows numbers, which the legend explains
 
 
 def point_size(n: int) -> float:
@@ -92,6 +93,11 @@ def _letters(names: list[str]) -> float:
     return 10.0 if len(names) <= _MOST_LEGEND_ROWS else 8.0
 
 
+def _written_letters(names: list[str]) -> float:
+    """Points of the letters of names on a map; a few letters each need not be smaller where there are many."""
+    return 0.9 * _letters([] if max(map(len, names), default=0) <= 3 else names)
+
+
 def draw_points(ax: Any, points: FloatArray, **colors: Any) -> Any:
     """The scatter plot of all points in one call, in the order of the rows; in a PDF or SVG many points are one picture."""
     style = {"s": point_size(len(points)), "linewidths": 0, "alpha": 0.85, "zorder": 2, **colors}
@@ -136,7 +142,7 @@ def draw_labels(
     opacity: FloatArray | None = None,
     **style: Any,
 ) -> Groups:
-    """Points coloured by class, with a legend beside the map; beyond what colours and shapes tell apart, by colour alone."""
+    """Points coloured by class; beyond what colours and shapes tell apart, by colour alone."""
     alpha = np.full(len(points), 0.85) if opacity is None else opacity
     if len(names) > MOST_CLASSES:
         drawn = draw_points(ax, points, c=which, cmap="viridis", alpha=alpha, **style)
@@ -148,15 +154,25 @@ def draw_labels(
         rows = np.flatnonzero(which // len(PALETTE) == shape)
         looks = {"c": colors[rows], "marker": MARKERS[shape], "alpha": alpha[rows], **style}
         groups.append((draw_points(ax, points[rows], **looks), rows))
-    legend(ax, names)
     return groups
 
 
-def legend(ax: Any, names: list[str]) -> None:
-    """A legend to the right of the map, where it covers no point; empty plots make its entries."""
+def crowded(ax: Any, names: list[str]) -> bool:
+    """Whether the names of a legend, written on the map as well, would cover too much of it."""
+    letters = _written_letters(names)
+    long = sum(len(text) for text in short_names(names, _LONGEST)) * _LETTER * letters / 10
+    side = min(ax.get_window_extent().size) / ax.figure.dpi
+    return bool(len(names) <= MOST_CLASSES and long * 1.3 * letters / 72 > _WRITTEN * side**2)
+
+
+def legend(ax: Any, names: list[str], numbered: bool = False) -> None:
+    """A legend to the right of the map, where it covers no point, unless there are too many classes; empty plots make its entries."""
+    if len(names) > MOST_CLASSES:
+        return
     for k, text in enumerate(short_names(names, _LONGEST)):
         # A name that starts with an underscore would be left out, and a dollar sign would start a formula.
         text = text.replace("$", r"\$")
+        text = f"{k + 1}  {text}" if numbered else text
         ax.scatter(
             [],
             [],
@@ -226,8 +242,6 @@ def draw_density(
     corner = low - border * step
     box = (corner[0], corner[0] + shape[0] * step, corner[1], corner[1] + shape[1] * step)
     ax.imshow(colors, extent=box, origin="lower", interpolation="nearest", aspect="auto", zorder=2)
-    if names is not None and which is not None and len(names) <= MOST_CLASSES:
-        legend(ax, names)
 
 
 def draw_lines(ax: Any, points: FloatArray, edges: IntArray, **style: Any) -> None:
@@ -272,7 +286,7 @@ def draw_names(ax: Any, names: Sequence[tuple[str, tuple[float, ...], bool]]) ->
     from matplotlib.artist import Artist
     from matplotlib.patheffects import withStroke
 
-    letters = 0.9 * _letters([text for text, _, _ in names])
+    letters = _written_letters([text for text, _, _ in names])
     outline = [withStroke(linewidth=2.5, foreground="white", alpha=0.85)]
     texts = [
         ax.annotate(

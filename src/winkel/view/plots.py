@@ -22,6 +22,7 @@ from .layers import (
     ALARM,
     PALETTE,
     classes,
+    crowded,
     draw_circles,
     draw_density,
     draw_ellipses,
@@ -31,10 +32,11 @@ from .layers import (
     draw_points,
     draw_seams,
     draw_values,
+    legend,
     legend_width,
 )
 from .naming import named_table, names_on
-from .regions import FEW, Name
+from .regions import FEW, Name, class_names, named_classes
 
 DENSE_FROM = 100_000  # points from which on a heat map shows more than dots over dots
 _LINKS = 15  # nearest neighbours of a row by which tearing is judged, as by `winkel.measure`
@@ -99,7 +101,8 @@ def plot(
     names : bool, array of shape (n,) or None, default=None
         Names on the map, as many as fit without overlap: of the classes of `labels` or, without labels, of clusters of the map,
         told by the columns of the data that set them apart (of a fitted estimator whose data has named columns). An array holds
-        names to use instead, one per row. None writes those of at most 40 classes.
+        names to use instead, one per row. None writes those of at most 40 classes; where they would cover much of the map, it
+        writes the numbers that the legend gives them.
     n_ellipses : int, default=400
         Most ellipses to draw, spread evenly over the map.
     title : str or None, default=None
@@ -163,6 +166,9 @@ def plot(
     looks = {} if size is None else {"s": positive("size", size)}
     name = values_name or str(getattr(values, "name", None) or "")
     _rows(ax, points, named, values, reliability, density, name, cmap, looks)
+    numbered = named is not None and names is None and crowded(ax, named[0])
+    if named is not None:
+        legend(ax, named[0], numbered)
     if pairs is not None:
         drawn = _pairs(pairs, len(points), "pairs")
         draw_lines(ax, points, drawn, colors=ALARM, linewidths=1.0, alpha=0.9, zorder=3)
@@ -170,7 +176,7 @@ def plot(
         most = integer("n_ellipses", n_ellipses, 1)
         draw_ellipses(ax, points, _shapes(indicatrix, len(points)), most)
     frame_map(ax, points)
-    written = _names(points, source, names, labels)
+    written = _numbers(points, labels) if numbered else _names(points, source, names, labels)
     draw_names(ax, [(name.text, name.place, name.size < FEW * len(points)) for name in written])
     ax.set_title("" if title is None else title.replace("$", r"\$"))
     if path is not None:
@@ -192,8 +198,8 @@ def plot_maps(
         ax.set_visible(False)
     for ax, (name, Y) in zip(axes.ravel(), maps.items()):
         plot(Y, labels=labels, title=name, ax=ax, names=False)
-        if ax is not axes[0, columns - 1] and (legend := ax.get_legend()):
-            legend.remove()  # one is enough
+        if ax is not axes[0, columns - 1] and (beside := ax.get_legend()):
+            beside.remove()  # one is enough
     if path is not None:
         save_figure(figure, path)
     return figure
@@ -261,6 +267,12 @@ def _names(points: FloatArray, source: Any, names: Any, labels: ArrayLike | None
     table = named_table(rows, source) if rows is not None and rows.shape[0] == len(points) else None
     classes = None if labels is None else column(labels, len(points), "labels")
     return [name for name in names_on(points, given, labels=classes, table=table) if name.level == 1]
+
+
+def _numbers(points: FloatArray, labels: Any) -> list[Name]:
+    """The numbers that classes have in the legend, at the places of their names."""
+    found, which = named_classes(np.asarray(labels))
+    return class_names(points, [str(k + 1) if name.strip() else "" for k, name in enumerate(found)], which)
 
 
 def seams_of(map: Map, seams: Any) -> Seams | None:

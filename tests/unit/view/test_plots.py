@@ -166,6 +166,34 @@ def test_long_names_leave_the_map_its_room(Y):
     assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.width + 1
 
 
+def test_long_names_of_many_classes_become_numbers_that_the_legend_explains():
+    stream = np.random.default_rng(0)
+    which = np.arange(3600) % 36
+    Y = 5.0 * np.stack([which // 6, which % 6], axis=1) + stream.normal(size=(3600, 2))
+    names = np.array([f"a rather long name of class {k:02d}" for k in range(36)])
+
+    def covered(ax):
+        """The share of points under what is written on the map."""
+        ax.figure.canvas.draw()
+        boxes = [text.get_window_extent() for text in ax.texts if text.get_visible()]
+        pixels = ax.transData.transform(Y)
+        return np.mean([any(box.contains(*pixel) for box in boxes) for pixel in pixels])
+
+    ax = plot(Y, labels=names[which])
+    assert covered(ax) < 0.1
+    assert covered(plot(Y, labels=names[which], names=True)) > 0.2  # as asked for
+    entries = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert [entry.split("  ")[0] for entry in entries] == [str(k + 1) for k in range(36)]
+    assert all(entry.endswith(f"{k:02d}") for k, entry in enumerate(entries))
+    assert {text.get_text() for text in ax.texts} == {str(k + 1) for k in range(36)}
+    for text in ax.texts:  # each number stands where its class is dense
+        near = np.argsort(((Y - text.xy) ** 2).sum(axis=1))[:15]
+        assert np.mean(which[near] == int(text.get_text()) - 1) > 0.9
+    few = plot(Y, labels=names[which % 5])
+    assert {text.get_text() for text in few.texts} == set(short_names(names[:5], 28))
+    assert {text.get_text() for text in few.get_legend().get_texts()} == set(short_names(names[:5], 30))
+
+
 def test_names_that_begin_alike_stay_apart(Y):
     kinds = ["Central memory CD4+ T cells, activated", "Naive CD8+ T cells of the thymic lineage"]
     names = [f"{kind} {k}" for kind in kinds for k in range(6)] + [
