@@ -9,7 +9,7 @@ from pathlib import Path
 
 import winkel
 
-COMMAND = (sys.executable, "-m", "winkel.cli")
+COMMAND = (sys.executable, "-m", "winkel")
 # The package under test, also when it was found by a path relative to this process's folder.
 ENVIRONMENT = os.environ | {"MPLBACKEND": "Agg", "PYTHONPATH": str(Path(winkel.__file__).parents[1])}
 

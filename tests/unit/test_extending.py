@@ -92,7 +92,7 @@ def test_the_page_runs_from_one_file(page, digits):
     (digits / "use.py").write_text("import warnings\nwarnings.simplefilter('ignore')\n" + script)
     run(digits, sys.executable, "use.py")
     (command,) = COMMAND.findall(text)
-    printed = run(digits, sys.executable, "-m", "winkel.cli", *command.split()[1:])
+    printed = run(digits, sys.executable, "-m", "winkel", *command.split()[1:])
     if page == "score":
         assert "nearest_kept" in printed
     else:

@@ -18,6 +18,7 @@ from ..errors import InvalidInputError
 from .frames import Frame, Selection
 
 _PADDED = re.compile(r"[+-]?0\d")  # such as 007, a code rather than a number
+_COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")  # such as 3,14
 _DELIMITERS = (",", ";", "\t", "|")
 _PEEK = 20  # lines looked at to tell a header from data and text from numbers
 
@@ -26,10 +27,14 @@ def read_delimited(file: Path, selection: Selection) -> Frame:
     """The Frame of a text file; columns that are neither features nor asked for stay text.
 
     Values are separated by commas, semicolons, tabs or bars: whichever stands in the first lines, each time as often.
+    Where it is not the comma, numbers may be written with one (3,14), if none in the first lines has a point.
     """
     name = repr(file.name)
     delimiter = sniffed(file)
     head = list(islice(_rows(file, delimiter), _PEEK + 1))
+    comma = delimiter != "," and _has_commas([cells for _, cells in head])
+    if comma:
+        head = [(line, [_pointed(cell) for cell in cells]) for line, cells in head]
     has_header = bool(head) and _has_header([cells for _, cells in head])
     if len(head) <= has_header:
         raise InvalidInputError(
@@ -41,12 +46,12 @@ def read_delimited(file: Path, selection: Selection) -> Frame:
     peek = [cells for _, cells in head[has_header:] if len(cells) == len(names)]
     text = {j for j in range(len(names)) if _is_text_column([cells[j] for cells in peek])}
     numeric = [j not in aside and j not in text for j in range(len(names))]
-    records = _records(file, delimiter, first_line if has_header else 0, names, numeric)
+    records = _records(file, delimiter, first_line if has_header else 0, names, numeric, comma)
     return Frame(
         names=names,
         types=tuple("text" if j in text else "number" for j in range(len(names))),
         refused=frozenset(text),
-        column=lambda j: records[f"f{j}"] if numeric[j] else _parsed(records[f"f{j}"]),
+        column=lambda j: records[f"f{j}"] if numeric[j] else _parsed(records[f"f{j}"], comma),
         n_rows=len(records),
         whole=(lambda: records.view(np.float64).reshape(len(records), -1)) if all(numeric) else None,
     )
@@ -84,6 +89,17 @@ def _is_number(cell: str) -> bool:
     return "_" not in cell  # Python reads 1_000 as a number; files do not mean that
 
 
+def _has_commas(rows: list[list[str]]) -> bool:
+    """Whether numbers are written with a comma: some are, and none is written with a point."""
+    cells = [cell for row in rows for cell in row]
+    return any(map(_COMMA.fullmatch, cells)) and not any("." in cell and _is_number(cell) for cell in cells)
+
+
+def _pointed(cell: str) -> str:
+    """A number that is written with a comma, with a point; anything else as it is."""
+    return cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
+
+
 def _is_text(cell: str) -> bool:
     return bool(cell.strip()) and not _is_number(cell)
 
@@ -106,7 +122,7 @@ def _has_header(rows: list[list[str]]) -> bool:
 
 
 def _records(
-    file: Path, delimiter: str, skip: int, names: tuple[str, ...], numeric: list[bool]
+    file: Path, delimiter: str, skip: int, names: tuple[str, ...], numeric: list[bool], comma: bool
 ) -> NDArray[Any]:
     """All rows as records with fields f0, f1, ...: float64 where numeric, text elsewhere."""
     dtype = np.dtype([(f"f{j}", np.float64 if number else object) for j, number in enumerate(numeric)])
@@ -119,14 +135,17 @@ def _records(
             skiprows=skip,
             encoding="utf-8-sig",
             quotechar='"',
+            converters={j: lambda cell: float(_pointed(cell)) for j in np.flatnonzero(numeric) if comma},
         )
     except (ValueError, OSError, EOFError, zlib.error) as error:
-        trouble = _first_trouble(file, delimiter, skip, names, numeric) or str(error)
+        trouble = _first_trouble(file, delimiter, skip, names, numeric, comma) or str(error)
         raise InvalidInputError(f"{file.name!r} cannot be read as a table of numbers: {trouble}") from error
     return np.atleast_1d(records)
 
 
-def _first_trouble(file: Path, delimiter: str, skip: int, names: tuple[str, ...], numeric: list[bool]) -> str:
+def _first_trouble(
+    file: Path, delimiter: str, skip: int, names: tuple[str, ...], numeric: list[bool], comma: bool
+) -> str:
     """A sentence about the first row or cell that does not fit; empty if there is none."""
     rows = ((line, cells) for line, cells in _rows(file, delimiter) if line > skip)
     for i, (line, cells) in enumerate(rows):
@@ -134,7 +153,7 @@ def _first_trouble(file: Path, delimiter: str, skip: int, names: tuple[str, ...]
         if len(cells) != len(names):
             return f"{at} has {len(cells)} values, and {len(names)} columns are expected."
         for j, cell in enumerate(cells):
-            if numeric[j] and not _is_number(cell):
+            if numeric[j] and not _is_number(_pointed(cell) if comma else cell):
                 what = f"holds {cell.strip()!r}, which is no number" if cell.strip() else "is empty"
                 return (
                     f"{at}, column {j} ({names[j]!r}) {what}. Fill or drop missing values first; "
@@ -143,12 +162,13 @@ def _first_trouble(file: Path, delimiter: str, skip: int, names: tuple[str, ...]
     return ""
 
 
-def _parsed(values: NDArray[Any]) -> NDArray[Any]:
+def _parsed(values: NDArray[Any], comma: bool) -> NDArray[Any]:
     """Text cells as integers or floats if all of them are written so that nothing is lost, else as text."""
     cells = [value.strip() for value in values]
-    if all(_is_number(cell) and not _PADDED.match(cell) for cell in cells):
+    numbers = [_pointed(cell) for cell in cells] if comma else cells
+    if all(_is_number(cell) and not _PADDED.match(cell) for cell in numbers):
         try:
-            return np.array([int(cell) for cell in cells], dtype=np.int64)
+            return np.array([int(cell) for cell in numbers], dtype=np.int64)
         except (ValueError, OverflowError):
-            return np.array([float(cell) for cell in cells])
+            return np.array([float(cell) for cell in numbers])
     return np.array(cells, dtype=str)

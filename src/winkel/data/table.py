@@ -23,7 +23,7 @@ _BLOCK_ROWS = 4096  # rows whose bits are looked at together
 _TELLING = 64  # columns that are enough to see that most rows differ
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """A validated matrix of numbers, with the names of its rows and columns where they are known.
 
@@ -59,9 +59,16 @@ class Table:
     ids: NDArray[Any] | None = None
     columns: tuple[str, ...] | None = None
     labels: NDArray[Any] | None = None
-    kept: Mapping[str, NDArray[Any]] = field(default_factory=dict, repr=False)
-    omitted: tuple[str, ...] = field(default=(), repr=False)
-    validated: bool = field(default=False, repr=False)
+    kept: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    omitted: tuple[str, ...] = ()
+    validated: bool = False
+
+    def __repr__(self) -> str:
+        n, m = self.values.shape
+        beside = [name for name in ("ids", "labels") if getattr(self, name) is not None]
+        beside += [repr(name) for name in [*self.kept][:10]] + ["…"] * (len(self.kept) > 10)
+        kind = "sparse " if sp.issparse(self.values) else ""
+        return f"<Table of {n} rows × {m} columns, {kind}{self.values.dtype}{', with ' * bool(beside)}{', '.join(beside)}>"
 
     def __post_init__(self) -> None:
         n, m = self.values.shape

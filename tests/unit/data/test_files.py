@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import winkel as wk
 from winkel.data import read
 from winkel.errors import InvalidInputError, InvalidParameterError, MissingDependencyError, MissingFileError
 
@@ -244,3 +245,26 @@ def test_missing_packages_are_told_with_the_command(tmp_path, monkeypatch, name,
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingDependencyError, match=rf"'{package}'.*pip install \"winkel\[{extra}\]\""):
         read(write(tmp_path / name, "x"))
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_numbers_with_a_decimal_comma(tmp_path, delimiter):
+    lines = ["name;weight;size;share", '"a;1,5";3,14;-,5;0,25', "b;2;1,5e3;,75", "c; 0,1 ;7,;1"]
+    (tmp_path / "table.csv").write_text("\n".join(lines).replace(";", delimiter), encoding="utf-8")
+    table = wk.data.read(tmp_path / "table.csv", id="name", label="share")
+    assert table.columns == ("weight", "size")
+    np.testing.assert_allclose(table.values, [[3.14, -0.5], [2, 1500], [0.1, 7]], rtol=1e-6)
+    np.testing.assert_array_equal(table.labels, [0.25, 0.75, 1.0])
+    assert table.ids.tolist() == [f"a{delimiter}1,5", "b", "c"]
+    assert repr(table) == "<Table of 3 rows × 2 columns, float64, with ids, labels>"
+    lines[3] = "c;0,1;7,x;1"
+    (tmp_path / "table.csv").write_text("\n".join(lines).replace(";", delimiter), encoding="utf-8")
+    with pytest.raises(InvalidInputError, match="column 2 \\('size'\\) holds '7,x', which is no number"):
+        wk.data.read(tmp_path / "table.csv", id="name", label="share")
+
+
+def test_a_point_beside_commas_says_that_commas_are_not_decimal(tmp_path):
+    (tmp_path / "table.csv").write_text("place;x;y\n1,5;1.5;2\n3,25;2.5;4\n", encoding="utf-8")
+    table = wk.data.read(tmp_path / "table.csv", id="place")
+    assert table.ids.tolist() == ["1,5", "3,25"]
+    np.testing.assert_allclose(table.values, [[1.5, 2], [2.5, 4]])
