@@ -98,9 +98,15 @@ def of_embedding(embedding: Embedding) -> Map:
 
 
 def read_map(path: str | os.PathLike[str]) -> Map:
-    """The map in a map file, a model file, or any file of coordinates that `winkel.data.read` reads."""
+    """The map in a map file, a model file, or any file of coordinates that `winkel.data.read` reads.
+
+    One of several maps of an h5ad file is named behind it: `cells.h5ad/obsm/X_umap`.
+    """
     file = Path(path)
     suffix = suffix_of(file)
+    for whole in file.parents[:2]:
+        if suffix_of(whole) == ".h5ad" and whole.is_file():
+            return _from_h5ad(whole, file.relative_to(whole).as_posix().removeprefix("obsm/"))
     if suffix == MODEL_SUFFIX:
         return _from_model(file)
     if suffix == ".npz" and file.is_file():
@@ -140,8 +146,8 @@ def _from_npz(file: Path) -> Map:
     return Map(np.asarray(table.values), table.ids, table.labels)
 
 
-def _from_h5ad(file: Path) -> Map:
-    """The only map in `obsm` that this package made, else the only entry of two or three columns."""
+def _from_h5ad(file: Path, name: str | None = None) -> Map:
+    """The map of that name in `obsm`; without a name the only one that this package made, else the only entry of two or three columns."""
     with opened_h5ad(file) as content:
         shapes: dict[str, tuple[int, ...]] = {
             name: getattr(values, "shape", ()) for name, values in content.obsm.items()
@@ -151,12 +157,14 @@ def _from_h5ad(file: Path) -> Map:
         found = [
             name for name, record in records.items() if isinstance(record, Mapping) and "objective" in record
         ]
-        found = found or flat
+        found = [name] if name in shapes else [] if name else found or flat
         if len(found) != 1:
             listed = ", ".join(map(repr, found or shapes)) or "none"
             raise InvalidInputError(
-                f"{str(file)!r} must hold one map to be read as one; obsm has {listed}. In Python, "
-                "winkel.scverse.measure(adata, name) takes any of them."
+                f"{str(file)!r} holds no map {name!r}; obsm has {listed}."
+                if name
+                else f"{str(file)!r} must hold one map to be read as one; obsm has {listed}. "
+                f"{str(file / 'obsm' / (found or ['NAME'])[0])!r} names one of them."
             )
         ids = np.asarray(content.obs_names).astype(str)
         return Map(np.asarray(content.obsm[found[0]], dtype=np.float64), ids)

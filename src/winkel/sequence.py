@@ -100,11 +100,11 @@ class Series:
         return np.stack(found)
 
     def animate(self, path: str | os.PathLike[str], **looks: Any) -> Path:
-        """An animation of the items that all tables have, by `winkel.animate`, whose other parameters it takes."""
+        """An animation of the items that all tables have, by `winkel.animate`, whose other parameters it takes: labels for the items of `common`."""
         return animate(self.frames(), Path(path), **looks)
 
     def write_html(self, path: str | os.PathLike[str], **contents: Any) -> Path:
-        """An explorer page with a slider over the maps, by `winkel.write_html`, whose other parameters it takes."""
+        """An explorer page with a slider over the maps of the items that all tables have, by `winkel.write_html`, whose other parameters it takes: columns for the items of `common`."""
         frames = self.frames()
         return write_html(
             path, {"series": frames[-1]}, frames={"series": frames}, ids=self.common, **contents

@@ -146,3 +146,20 @@ def test_ids_and_labels_of_the_table_are_taken_over():
     assert turned.ids.tolist() == ["z", "x", "y"]
     assert turned.Y.tolist() == np.eye(3)[[2, 0, 1]].tolist()
     assert len(turned) == 3
+
+
+def test_one_of_several_maps_of_an_h5ad_file_is_named_behind_it(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    content = anndata.AnnData(np.zeros((5, 3), dtype=np.float32))
+    content.obsm["X_umap"] = np.arange(10.0).reshape(5, 2)
+    content.obsm["X_tsne"] = -content.obsm["X_umap"]
+    file = tmp_path / "cells.h5ad"
+    content.write(file)
+    for name in ("obsm/X_tsne", "X_tsne"):
+        np.testing.assert_array_equal(as_map(file / name).Y, content.obsm["X_tsne"])
+    with pytest.raises(
+        InvalidInputError, match=r"has 'X_tsne', 'X_umap'. '.*cells.h5ad/obsm/X_tsne' names one"
+    ):
+        as_map(str(file))
+    with pytest.raises(InvalidInputError, match=r"holds no map 'X_pca'; obsm has 'X_tsne', 'X_umap'"):
+        as_map(file / "X_pca")

@@ -211,7 +211,9 @@ def _data(command: argparse.ArgumentParser) -> None:
         metavar="INPUT",
         help=f"table to read: {_READABLE}; - for text with columns on standard input",
     )
-    command.add_argument("--label", "--labels", metavar="COL", help="column of labels, for colours and scores")
+    command.add_argument(
+        "--label", "--labels", metavar="COL", help="column of labels, for colours and scores"
+    )
     command.add_argument("--id", metavar="COL", help="column that names the rows")
     command.add_argument(
         "--columns", action="append", metavar="A,B,…", help="columns to use (default: all other)"

@@ -135,7 +135,9 @@ def _records(
             skiprows=skip,
             encoding="utf-8-sig",
             quotechar='"',
-            converters={j: lambda cell: float(_pointed(cell)) for j in np.flatnonzero(numeric) if comma},
+            converters={
+                j: lambda cell: float(_pointed(cell)) for j, number in enumerate(numeric) if number and comma
+            },
         )
     except (ValueError, OSError, EOFError, zlib.error) as error:
         trouble = _first_trouble(file, delimiter, skip, names, numeric, comma) or str(error)
