@@ -33,6 +33,13 @@ THREAD_VARIABLES = (
     "NUMBA_NUM_THREADS",
     "RAYON_NUM_THREADS",
 )
+SESSION = (
+    "date",
+    "commit",
+    "repeats",
+    "load_before",
+    "load_after",
+)  # what a row keeps when others are run anew
 Arrays = dict[str, np.ndarray]
 WARM: dict[tuple[str, str], dict[str, object]] = {}
 
@@ -65,6 +72,9 @@ class Entry:
     better: Mapping[str, str] = field(
         default_factory=dict
     )  # by score, "higher" or "lower": cells where a peer beats the reference are marked
+    comments: Mapping[str, str] = field(
+        default_factory=dict
+    )  # by score, or the heading of another column: why a peer may beat the reference there
     keeps_maps: bool = False  # in the cache, for a sheet of pictures
     checks_bytes: bool = True  # whether winkel's maps by one and two threads are compared
 
@@ -79,6 +89,7 @@ class Plan:
     timeout: float
     interpreter: str
     only: tuple[str, ...] = ()
+    warm_up_rows: int = WARM_UP_ROWS
 
     def takes(self, contestant: Contestant) -> bool:
         """Whether `contestant` was asked for: by its name or by a beginning of it."""
@@ -87,8 +98,7 @@ class Plan:
 
 def run_section(entry: Entry, dataset: Dataset | None, plan: Plan) -> dict[str, object]:
     """The record of one data set: machine, data, and every contestant's runs or why there are none."""
-    section: dict[str, object] = machine.describe()
-    section |= {"task": asdict(plan.task), "repeats": plan.repeats}
+    section: dict[str, object] = machine.describe() | {"task": asdict(plan.task), "repeats": plan.repeats}
     if dataset is not None:
         section["dataset"] = dataset.facts()
         plan = replace(plan, task=replace(plan.task, metric=dataset.metric))
@@ -104,6 +114,8 @@ def run_section(entry: Entry, dataset: Dataset | None, plan: Plan) -> dict[str, 
     section["contestants"] = records
     section["same_bytes"] = same_bytes(ready, dataset, plan) if entry.checks_bytes else {}
     section["load_after"] = round(os.getloadavg()[0], 2)
+    for record in records.values():
+        record["session"] = {key: (section | section["task"])[key] for key in SESSION}
     return section
 
 
@@ -111,7 +123,7 @@ def warm_up(contestant: Contestant, dataset: Dataset | None, plan: Plan) -> dict
     """The beginning of a contestant's record, after its run on a few rows."""
     if dataset is not None and contestant.max_rows is not None and dataset.rows > contestant.max_rows:
         return {"status": "left out", "reason": f"takes part up to {contestant.max_rows} rows", "runs": []}
-    few = None if dataset is None else dataset.head(WARM_UP_ROWS)
+    few = None if dataset is None else dataset.head(plan.warm_up_rows)
     key = (contestant.name, plan.task.metric)
     if key not in WARM:  # once a run: what it fills and finds out is the same for all data
         WARM[key], _ = run_child(contestant, few, plan)

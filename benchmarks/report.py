@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from .files import write_json, write_text
-from .harness import Entry
+from .harness import SESSION, Entry
 
 FOLDER = Path(__file__).resolve().parent / "results"
 HEADINGS = {
@@ -18,18 +18,25 @@ HEADINGS = {
     "import": "import s",
     "process": "whole process s",
 }
+COSTS = [
+    "processor s", "cores used", "peak MB", "over import MB", "import s", "repeats alike", "rounds", "others took",
+]  # fmt: skip
+SLIGHT = 0.01  # lead in a score that is marked but not named
 BUSY = 0.05  # share of the machine that others may take before a table is marked
 Record = dict[str, object]
 
 
-def write(entry: Entry, name: str, sections: dict[str, Record], keep: bool) -> str:
+def write(entry: Entry, name: str, sections: dict[str, Record], keep: bool, only: bool = False) -> str:
     """The Markdown that was written to results/NAME.md, beside NAME.json with all raw figures.
 
-    With `keep`, sections of other data sets that the files already hold stay.
+    With `keep`, sections of other data sets that the files already hold stay; with `only`, contestants that were not asked for stay, too.
     """
     path = FOLDER / f"{name}.json"
     if keep and path.exists():
-        sections = json.loads(path.read_text())["sections"] | sections
+        known = json.loads(path.read_text())["sections"]
+        if only:
+            sections = {key: merged(known.get(key), section) for key, section in sections.items()}
+        sections = known | sections
     order = [dataset.key for dataset in entry.datasets]
     sections = dict(
         sorted(sections.items(), key=lambda item: order.index(item[0]) if item[0] in order else -1)
@@ -40,6 +47,24 @@ def write(entry: Entry, name: str, sections: dict[str, Record], keep: bool) -> s
     return text
 
 
+def merged(old: Record | None, new: Record) -> Record:
+    """The new section with the old one's other contestants, which keep their session; those of other data or another task are dropped."""
+    if old is None or old.get("dataset") != new.get("dataset"):
+        return new
+    if old["task"] | {"threads": 0} != new["task"] | {"threads": 0}:
+        return new
+    stay = {name: r | {"session": session(r, old)} for name, r in old["contestants"].items()}
+    return new | {
+        "contestants": stay | new["contestants"],
+        "same_bytes": old["same_bytes"] | new["same_bytes"],
+    }
+
+
+def session(record: Record, section: Record) -> Record:
+    """When and in how many rounds a contestant was run; records of old files have that of their section."""
+    return record.get("session") or {key: (section | section["task"])[key] for key in SESSION}
+
+
 def markdown(entry: Entry, sections: dict[str, Record]) -> str:
     """The whole page of an entry."""
     parts = [f"# {entry.title}", *entry.notes]
@@ -48,23 +73,36 @@ def markdown(entry: Entry, sections: dict[str, Record]) -> str:
     growth = growth_table(entry, sections)
     if growth is not None:
         parts += ["## Growth of time with n", growth]
+    if entry.comments:
+        parts += [f"## Where a peer is ahead of {entry.reference}", *ahead(entry, sections)]
     return "\n\n".join(parts) + "\n"
 
 
 def circumstances(section: Record) -> str:
-    """A paragraph on data, machine, threads and versions."""
+    """A paragraph on data, machine, threads, versions and when each contestant was run."""
     task, versions = section["task"], {}
-    for record in section["contestants"].values():
+    sessions: dict[str, list[str]] = {}
+    for name, record in section["contestants"].items():
         versions |= {f"{name} {version}": None for name, version in record.get("versions", {}).items()}
+        made = session(record, section)
+        told = (
+            f"Threads {made['threads']}; rounds {made['repeats']}; load {made['load_before']} before and {made['load_after']} after; "
+            f"{made['date']}; commit {made['commit']}"
+        )
+        if record["status"] == "ran":
+            sessions.setdefault(told, []).append(name)
     lines = []
     if "dataset" in section:
         data = section["dataset"]
         shape = f"{data['rows']:,} × {data['columns']} {data['dtype']}".replace(",", " ")
         lines.append(f"{data['description']}: {shape}; k = {task['n_neighbors']}; seed {task['seed']}.")
+    who = (
+        f"{told} ({', '.join(names)})." if len(sessions) > 1 else f"{told}."
+        for told, names in sessions.items()
+    )
     lines += [
-        f"{task['threads']} threads, {section['repeats']} rounds; {section['cpu']}, {section['cores']} "
-        f"cores, {section['memory_gb']} GB, {section['system']}; load {section['load_before']} before and "
-        f"{section['load_after']} after; {section['date']}; commit {section['commit']}.",
+        f"{section['cpu']}, {section['cores']} cores, {section['memory_gb']} GB, {section['system']}.",
+        *who,
         f"Versions: {', '.join(sorted(versions, key=str.lower))}.",
     ]
     return "\n".join(lines)
@@ -72,55 +110,73 @@ def circumstances(section: Record) -> str:
 
 def table(entry: Entry, section: Record) -> str:
     """A row for every contestant that ran, the reference first and then by time."""
-    ran = {name: r["runs"] for name, r in section["contestants"].items() if r["status"] == "ran"}
-    qualities = list(dict.fromkeys(q for runs in ran.values() for q in runs[0].get("quality", {})))
+    ran = {name: r for name, r in section["contestants"].items() if r["status"] == "ran"}
+    qualities = list(dict.fromkeys(q for r in ran.values() for q in r["runs"][0].get("quality", {})))
     heads = ["contestant"]
     for timing in entry.timings:
         heads += [HEADINGS[timing], "× winkel"]
     data = "dataset" in section
-    heads += [
-        *qualities,
-        *(["cores used", "peak MB", "over import MB", "import s", "repeats alike"] if data else []),
-    ]
+    heads += [*qualities, *(COSTS if data else [])]
     rows = [heads, ["---"] + ["---:"] * (len(heads) - 1)]
     reference = ran.get(entry.reference)
-    order = sorted(ran, key=lambda name: (name != entry.reference, middle(entry, ran[name])))
-    peers = {contestant.name for contestant in entry.contestants if contestant.environment == "peers"}
+    order = sorted(ran, key=lambda name: (name != entry.reference, middle(entry, ran[name]["runs"])))
     for name in order:
-        better = entry.better if name in peers else {}
+        better = entry.better if name in peers(entry) else {}
         rows.append([name, *cells(entry, ran[name], reference, qualities, data, better)])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
+def peers(entry: Entry) -> set[str]:
+    """Names of the contestants that are not winkel's."""
+    return {contestant.name for contestant in entry.contestants if contestant.environment == "peers"}
+
+
 def cells(
     entry: Entry,
-    runs: list[Record],
-    reference: list[Record] | None,
+    record: Record,
+    reference: Record | None,
     qualities: list[str],
     data: bool,
     better: Mapping[str, str],
 ) -> list[str]:
     """A contestant's row after its name; what is `better` than the reference's is bold, with time and memory."""
-    row = []
+    row, runs = [], record["runs"]
+    other = reference["runs"] if reference else []
     for timing in entry.timings:
         taken = times(runs, timing).values()
         row.append(f"{number(median(taken))} (min {number(min(taken))})" if taken else "–")
-        beside = ratio(runs, reference, timing)
-        row.append(f"**{beside}**" if better and beside != "–" and float(beside) < 1 else beside)
+        beside = ratio(record, reference, timing)
+        mark = "≈" if beside is not None and not comparable(record, reference) else ""
+        text = "–" if beside is None else f"{mark}{beside:.2f}"
+        row.append(f"**{text}**" if better and beside is not None and beside < 1 else text)
     # A score that only some contestants have is left empty for the others.
     for q in qualities:
-        value, beside = quality(runs, q), quality(reference or [], q)
+        value, beside = quality(runs, q), quality(other, q)
         text = "–" if value is None else f"{value:.4g}"
         row.append(f"**{text}**" if beats(value, beside, better.get(q)) else text)
     if data:
-        row.append(f"{median(run['first_cpu_seconds'] / run['first_seconds'] for run in runs):.1f}")
-        peak = max(run["rss_peak"] for run in runs)
-        less = better and reference and peak < max(run["rss_peak"] for run in reference)
-        row.append(f"**{peak / 1e6:.0f}**" if less else f"{peak / 1e6:.0f}")
+        processor = median(run["first_cpu_seconds"] for run in runs)
+        row += [
+            number(processor),
+            f"{median(run['first_cpu_seconds'] / run['first_seconds'] for run in runs):.1f}",
+        ]
+        less = better and other and peak(runs) < peak(other)
+        row.append(f"**{peak(runs) / 1e6:.0f}**" if less else f"{peak(runs) / 1e6:.0f}")
         row.append(f"{max(run['rss_peak'] - run['rss_import'] for run in runs) / 1e6:.0f}")
         row.append(number(median(run["import_seconds"] for run in runs)))
         row.append("–" if len(runs) < 2 else "yes" if len({run["sha256"] for run in runs}) == 1 else "no")
+        row += [str(len(runs)), f"{others(runs):.0%}"]
     return row
+
+
+def peak(runs: list[Record]) -> float:
+    """The highest resident size of all runs."""
+    return max(run["rss_peak"] for run in runs)
+
+
+def others(runs: list[Record]) -> float:
+    """The largest share of the machine that other processes took during a run."""
+    return max((run["others"] or 0 for run in runs), default=0)
 
 
 def quality(runs: list[Record], name: str) -> float | None:
@@ -151,11 +207,25 @@ def middle(entry: Entry, runs: list[Record]) -> float:
     return median(times(runs, timing).values())
 
 
-def ratio(runs: list[Record], reference: list[Record] | None, timing: str) -> str:
-    """Median over the rounds of this contestant's time over the reference's same call in the same round."""
-    own, other = times(runs, timing), times(reference or [], timing)
-    ratios = [own[index] / other[index] for index in own if index in other]
-    return f"{median(ratios):.2f}" if ratios else "–"
+def comparable(record: Record, reference: Record) -> bool:
+    """Whether two contestants were run in turn on a machine of their own, so that their times by the clock can be compared."""
+    together = record.get("session") == reference.get("session")
+    return together and max(others(record["runs"]), others(reference["runs"])) <= BUSY
+
+
+def ratio(record: Record, reference: Record | None, timing: str) -> float | None:
+    """Median over the rounds of this contestant's time over the reference's same call in the same round.
+
+    For contestants that are not comparable by the clock: median processor time over the reference's.
+    """
+    if reference is None:
+        return None
+    if comparable(record, reference):
+        own, other = times(record["runs"], timing), times(reference["runs"], timing)
+        ratios = [own[index] / other[index] for index in own if index in other]
+        return median(ratios) if ratios else None
+    own, other = (times(each["runs"], f"{timing}_cpu") for each in (record, reference))
+    return median(own.values()) / median(other.values()) if own and other else None
 
 
 def number(value: float) -> str:
@@ -169,15 +239,65 @@ def remarks(section: Record) -> list[str]:
     lines = [
         f"- {name}: {r['status']} ({r['reason']})" for name, r in records.items() if r["status"] != "ran"
     ]
-    busiest = max((run["others"] or 0 for r in records.values() for run in r["runs"]), default=0)
-    if busiest > BUSY:
+    busy = {name: others(r["runs"]) for name, r in records.items() if others(r["runs"]) > BUSY}
+    if busy:
         lines.append(
-            f"- **The machine was not quiet**: other processes took up to {busiest:.0%} of it during a run; "
-            "times and ratios of this table say little."
+            f"- **Not quiet**: other processes took more than {BUSY:.0%} of the machine during runs of {', '.join(busy)} "
+            f"(up to {max(busy.values()):.0%}). Their times by the clock say little; ≈ compares processor time. Scores do not suffer."
         )
     for name, same in section["same_bytes"].items():
         lines.append(f"- {name}: {'the same bytes' if same else 'DIFFERENT BYTES'} for n_jobs 1 and 2")
     return ["\n".join(lines)] if lines else []
+
+
+def ahead(entry: Entry, sections: dict[str, Record]) -> list[str]:
+    """For each column in which a peer is ahead anywhere: how often, who by how much and where, and why."""
+    columns = {HEADINGS[timing]: f"{timing}_seconds" for timing in entry.timings} | {"peak MB": "rss_peak"}
+    lines = []
+    for column, why in entry.comments.items():
+        won: dict[str, dict[str, float]] = {}
+        total = slight = 0
+        for name, section in sections.items():
+            reference = section["contestants"].get(entry.reference)
+            if reference is None or reference["status"] != "ran":
+                continue
+            for peer in sorted(peers(entry) & section["contestants"].keys()):
+                record = section["contestants"][peer]
+                if record["status"] != "ran":
+                    continue
+                lead = lead_of(entry, record, reference, column, columns.get(column))
+                total += lead is not None
+                if lead is not None and lead > 0:
+                    if column in columns or lead > SLIGHT:
+                        won.setdefault(peer, {})[name] = lead
+                    else:
+                        slight += 1
+        count = slight + sum(map(len, won.values()))
+        if count:
+            share = (lambda x: f"{x:.0%} less") if column in columns else (lambda x: f"{x:.2g}")
+            told = "; ".join(
+                f"{peer} on {', '.join(leads)} (up to {share(max(leads.values()))})"
+                for peer, leads in won.items()
+            )
+            little = f"{slight} by no more than {SLIGHT:g}" if slight else ""
+            lines.append(
+                f"- **{column}**, {count} of {total} cells: {'; '.join(filter(None, (told, little)))}. {why}"
+            )
+    return ["\n".join(lines)] if lines else ["Nowhere."]
+
+
+def lead_of(entry: Entry, record: Record, reference: Record, column: str, cost: str | None) -> float | None:
+    """By how much a peer is ahead in one column (of time and memory as a share); None where there is nothing to compare."""
+    if cost == "rss_peak":
+        return 1 - peak(record["runs"]) / peak(reference["runs"])
+    if cost is not None:
+        beside = ratio(record, reference, cost.removesuffix("_seconds"))
+        return None if beside is None else 1 - beside
+    value, beside = quality(record["runs"], column), quality(reference["runs"], column)
+    if value is None or beside is None:
+        return None
+    lead = value - beside if entry.better[column] == "higher" else beside - value
+    return lead if beats(value, beside, entry.better[column]) else min(lead, 0.0)
 
 
 def growth_table(entry: Entry, sections: dict[str, Record]) -> str | None:

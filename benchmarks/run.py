@@ -20,7 +20,7 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 from benchmarks import environment, imports, iterations, maps, neighbors, panel, report  # noqa: E402
 from benchmarks.contestants import Task  # noqa: E402
 from benchmarks.datasets import Dataset  # noqa: E402
-from benchmarks.harness import Entry, Plan, default_interpreter, run_section  # noqa: E402
+from benchmarks.harness import WARM_UP_ROWS, Entry, Plan, default_interpreter, run_section  # noqa: E402
 
 ENTRIES = {module.ENTRY.name: module.ENTRY for module in (neighbors, maps, panel, iterations, imports)}
 QUICK_ROWS = 10_000
@@ -47,13 +47,14 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         nargs="?",
         const="",
         metavar="NAME",
-        help="with --full and --only: keep the table of those contestants, as results/ENTRY-NAME if a name is given",
+        help="with --full and --only: keep the rows of those contestants and leave the others of results/ENTRY (of ENTRY-NAME if a name is given) as they are",
     )
     parser.add_argument(
         "--threads", type=int, default=cores, help="threads of every contestant (default: all cores)"
     )
     parser.add_argument("--repeats", type=int, default=3, help="rounds")
     parser.add_argument("--calls", type=int, default=2, choices=(1, 2), help="calls within a process")
+    parser.add_argument("--warm-up", type=int, default=WARM_UP_ROWS, help="rows of the unrecorded run before")
     parser.add_argument("--neighbors", type=int, default=15, help="k")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
@@ -87,7 +88,8 @@ def main() -> None:
     for name, reason in absent.items():
         print(f"peer {name} is absent: {reason}")
     task = Task(threads=options.threads, seed=options.seed, n_neighbors=options.neighbors)
-    plan = Plan(task, options.repeats, options.calls, options.timeout, options.python, split(options.only))
+    only = split(options.only)
+    plan = Plan(task, options.repeats, options.calls, options.timeout, options.python, only, options.warm_up)
     if not any(plan.takes(contestant) for contestant in entry.contestants):
         raise SystemExit(
             f"--only {options.only} names none of {', '.join(c.name for c in entry.contestants)}."
@@ -101,7 +103,7 @@ def main() -> None:
     sections: dict[str, dict[str, object]] = {}
     for dataset in choose_datasets(entry, options):
         sections[dataset.key if dataset else "fresh processes"] = run_section(entry, dataset, plan)
-        text = report.write(entry, name, sections, keep=whole)
+        text = report.write(entry, name, sections, keep=whole, only=bool(only))
     print(f"\n{text}\nwritten to {report.FOLDER / name}.md and .json")
 
 
