@@ -37,6 +37,7 @@ SESSION = (
     "date",
     "commit",
     "repeats",
+    "threads",
     "load_before",
     "load_after",
 )  # what a row keeps when others are run anew

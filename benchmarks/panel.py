@@ -172,7 +172,8 @@ COMMENTS = {
     "links cut": LOOSE,
     "torn pieces": LOOSE,
     "strays": "Tight groups have hard edges; a soft edge reaches a few percent beyond the middle 99 %.",
-    "peak MB": "A process of its own with NumPy and SciPy; winkel's has scikit-learn as well, which `over import MB` leaves out.",
+    "peak MB": "On few rows most of winkel's peak is what importing scikit-learn brings along: pandas and pyarrow, which winkel's environment has and the "
+    "peers' has not. `over import MB` leaves imports out.",
 }
 ENTRY = Entry(
     name="panel",

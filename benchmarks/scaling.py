@@ -21,12 +21,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .files import write_text
 from .machine import Watch, describe
 
 RESULTS = Path(__file__).with_name("results")
@@ -108,16 +109,14 @@ def series(what: str, axis: str, sizes: list[int], fixed: dict[str, int], minute
     return [line.replace(",", " ") if line.startswith("|") else line for line in [*lines, ""]]
 
 
-def growth(most: int, minutes: float) -> list[str]:
-    """All tables of growth."""
+def growth(most: int, minutes: float) -> Iterator[list[str]]:
+    """All tables of growth, one after the other."""
     steps = [n for power in range(3, 8) for n in (10**power, 3 * 10**power) if n <= most]
-    lines: list[str] = []
+    base = min(10_000, most)
     for what in ("neighbours", "map"):
-        base = min(10_000, most)
-        lines += series(what, "n", steps, {"d": 50, "k": 15}, minutes)
-        lines += series(what, "d", [5, 10, 20, 50, 100, 200, 500, 1000], {"n": base, "k": 15}, minutes)
-        lines += series(what, "k", [5, 10, 20, 40, 80], {"n": base, "d": 50}, minutes)
-    return lines
+        yield series(what, "d", [5, 10, 20, 50, 100, 200, 500, 1000], {"n": base, "k": 15}, minutes)
+        yield series(what, "k", [5, 10, 20, 40, 80], {"n": base, "d": 50}, minutes)
+        yield series(what, "n", steps, {"d": 50, "k": 15}, minutes)
 
 
 # ------------------------------------------------------------------------------------------------------ kernels
@@ -250,24 +249,24 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="small kernels, to try the script")
     parser.add_argument("--trial", action="store_true", help="print only, write nothing")
     asked = parser.parse_args()
-    watch = Watch()
-    if asked.what == "growth":
-        title, lines = "# How time and memory grow", growth(asked.most, asked.minutes)
-    else:
-        title, lines = "# Kernels beside the limits of the machine", kernels(asked.small)
-    others = watch.others()
-    busy = "" if others is None else f" Other processes took {others:.0%} of the machine meanwhile."
-    about = f"{', '.join(f'{key} {value}' for key, value in describe().items())}.{busy}"
-    text = "\n".join([title, "", f"By `python -m benchmarks.scaling {asked.what}`: {about}", "", *lines])
+    watch, lines = Watch(), []
+    title, name = (
+        ("How time and memory grow", "scaling")
+        if asked.what == "growth"
+        else ("Kernels beside the limits of the machine", "kernels")
+    )
+    for part in growth(asked.most, asked.minutes) if asked.what == "growth" else [kernels(asked.small)]:
+        lines += part
+        others = watch.others()
+        busy = "" if others is None else f" Other processes took {others:.0%} of the machine meanwhile."
+        about = f"{', '.join(f'{key} {value}' for key, value in describe().items())}.{busy}"
+        text = "\n".join(
+            [f"# {title}", "", f"By `python -m benchmarks.scaling {asked.what}`: {about}", "", *lines]
+        )
+        if not asked.trial:
+            write_text(RESULTS / f"{name}.md", text + "\n")
     if asked.trial:
         print(text)
-        return
-    name = "scaling" if asked.what == "growth" else "kernels"
-    RESULTS.mkdir(exist_ok=True)
-    target = RESULTS / f"{name}.md"
-    temporary = target.with_suffix(".tmp")
-    temporary.write_text(text + "\n", encoding="utf-8")
-    temporary.replace(target)
 
 
 if __name__ == "__main__":
