@@ -212,6 +212,7 @@ ENTRY = Entry(
         "of its middle 99 %. **Bold**: better than winkel MDE. `× winkel` above 1: winkel is faster; ≈ compares processor time, where rows were not run in turn "
         "or not on a quiet machine (`others took`: the largest share of the machine that other processes had). First and second call: cold "
         "and warm, in one process. Co-authors are given as a matrix of distances, which only some contestants "
-        "take. The maps themselves: panel.png, one row a data set.",
+        "take.",
+        "![Every map of the panel: a row for each data set, a column for each contestant](panel.png)",
     ),
 )

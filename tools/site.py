@@ -28,6 +28,9 @@ TAKEN_IN = {
     "design.md": "ARCHITECTURE.md",
     "changelog.md": "CHANGELOG.md",
     "benchmarks.md": "benchmarks/README.md",
+    "panel.md": "benchmarks/results/panel.md",
+    "scaling.md": "benchmarks/results/scaling.md",
+    "papers.md": "benchmarks/paper/results/README.md",
     "security.md": "SECURITY.md",
 }
 # Public modules whose names the reference lists under them.
@@ -63,6 +66,8 @@ def on_files(files: Files, config: Any) -> Files:
     made["gallery.md"] = gallery
     for page, text in made.items():
         files.append(File.generated(config, page, content=text))
+    sheet = ROOT / "benchmarks" / "results" / "panel.png"
+    files.append(File.generated(config, sheet.name, abs_src_path=str(sheet)))
     for picture in pictures:
         files.append(File.generated(config, f"gallery/{picture.name}", abs_src_path=str(picture)))
     return files
