@@ -73,6 +73,7 @@ class Entry:
     better: Mapping[str, str] = field(
         default_factory=dict
     )  # by score, "higher" or "lower": cells where a peer beats the reference are marked
+    glance: tuple[str, ...] = ()  # scores of a table of all data sets beside all contestants, at the top
     comments: Mapping[str, str] = field(
         default_factory=dict
     )  # by score, or the heading of another column: why a peer may beat the reference there

@@ -201,6 +201,7 @@ ENTRY = Entry(
     quick=("digits",),
     score=score,
     better=dict.fromkeys(HIGHER, "higher") | dict.fromkeys(LOWER, "lower"),
+    glance=("recall 15", "R_NX AUC", "distance correlation"),
     comments=COMMENTS,
     keeps_maps=True,
     checks_bytes=False,

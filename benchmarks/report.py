@@ -68,13 +68,15 @@ def session(record: Record, section: Record) -> Record:
 def markdown(entry: Entry, sections: dict[str, Record]) -> str:
     """The whole page of an entry."""
     parts = [f"# {entry.title}", *entry.notes]
+    if entry.glance:
+        parts += ["## At a glance", f"Each cell: {', '.join(entry.glance)}.", glance(entry, sections)]
+    if entry.comments:
+        parts += [f"## Where a peer is ahead of {entry.reference}", *ahead(entry, sections)]
     for name, section in sections.items():
         parts += [f"## {name}", circumstances(section), table(entry, section), *remarks(section)]
     growth = growth_table(entry, sections)
     if growth is not None:
         parts += ["## Growth of time with n", growth]
-    if entry.comments:
-        parts += [f"## Where a peer is ahead of {entry.reference}", *ahead(entry, sections)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -105,24 +107,56 @@ def circumstances(section: Record) -> str:
         *who,
         f"Versions: {', '.join(sorted(versions, key=str.lower))}.",
     ]
-    return "\n".join(lines)
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def glance(entry: Entry, sections: dict[str, Record]) -> str:
+    """A row for each data set and a column for each contestant, with the scores that the entry names."""
+    names = [c.name for c in entry.contestants if any(ran(s).get(c.name) for s in sections.values())]
+    rows = [["", *names], ["---"] * (len(names) + 1)]
+    for key, section in sections.items():
+        found = ran(section)
+        reference = found.get(entry.reference, {"runs": []})["runs"]
+        row = [key]
+        for name in names:
+            better = entry.better if name in peers(entry) else {}
+            runs = found[name]["runs"] if name in found else []
+            row.append(
+                " ".join(score_cell(runs, reference, q, better, 3) for q in entry.glance) if runs else ""
+            )
+        rows.append(row)
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def score_cell(
+    runs: list[Record], reference: list[Record], name: str, better: Mapping[str, str], figures: int = 4
+) -> str:
+    """A score, bold where it is better than the reference's."""
+    value, beside = quality(runs, name), quality(reference, name)
+    text = "–" if value is None else f"{value:.{figures}g}"
+    return f"**{text}**" if beats(value, beside, better.get(name)) else text
+
+
+def ran(section: Record) -> dict[str, Record]:
+    """The contestants that ran."""
+    return {name: record for name, record in section["contestants"].items() if record["status"] == "ran"}
 
 
 def table(entry: Entry, section: Record) -> str:
     """A row for every contestant that ran, the reference first and then by time."""
-    ran = {name: r for name, r in section["contestants"].items() if r["status"] == "ran"}
-    qualities = list(dict.fromkeys(q for r in ran.values() for q in r["runs"][0].get("quality", {})))
+    found = ran(section)
+    qualities = list(dict.fromkeys(q for r in found.values() for q in r["runs"][0].get("quality", {})))
     heads = ["contestant"]
     for timing in entry.timings:
         heads += [HEADINGS[timing], "× winkel"]
     data = "dataset" in section
     heads += [*qualities, *(COSTS if data else [])]
     rows = [heads, ["---"] + ["---:"] * (len(heads) - 1)]
-    reference = ran.get(entry.reference)
-    order = sorted(ran, key=lambda name: (name != entry.reference, middle(entry, ran[name]["runs"])))
+    reference = found.get(entry.reference)
+    order = sorted(found, key=lambda name: (name != entry.reference, middle(entry, found[name]["runs"])))
     for name in order:
         better = entry.better if name in peers(entry) else {}
-        rows.append([name, *cells(entry, ran[name], reference, qualities, data, better)])
+        rows.append([name, *cells(entry, found[name], reference, qualities, data, better)])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
@@ -150,10 +184,7 @@ def cells(
         text = "–" if beside is None else f"{mark}{beside:.2f}"
         row.append(f"**{text}**" if better and beside is not None and beside < 1 else text)
     # A score that only some contestants have is left empty for the others.
-    for q in qualities:
-        value, beside = quality(runs, q), quality(other, q)
-        text = "–" if value is None else f"{value:.4g}"
-        row.append(f"**{text}**" if beats(value, beside, better.get(q)) else text)
+    row += [score_cell(runs, other, q, better) for q in qualities]
     if data:
         processor = median(run["first_cpu_seconds"] for run in runs)
         row += [
@@ -258,14 +289,11 @@ def ahead(entry: Entry, sections: dict[str, Record]) -> list[str]:
         won: dict[str, dict[str, float]] = {}
         total = slight = 0
         for name, section in sections.items():
-            reference = section["contestants"].get(entry.reference)
-            if reference is None or reference["status"] != "ran":
+            found = ran(section)
+            if entry.reference not in found:
                 continue
-            for peer in sorted(peers(entry) & section["contestants"].keys()):
-                record = section["contestants"][peer]
-                if record["status"] != "ran":
-                    continue
-                lead = lead_of(entry, record, reference, column, columns.get(column))
+            for peer in sorted(peers(entry) & found.keys()):
+                lead = lead_of(entry, found[peer], found[entry.reference], column, columns.get(column))
                 total += lead is not None
                 if lead is not None and lead > 0:
                     if column in columns or lead > SLIGHT:

@@ -50,6 +50,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         help="with --full and --only: keep the rows of those contestants and leave the others of results/ENTRY (of ENTRY-NAME if a name is given) as they are",
     )
     parser.add_argument(
+        "--rewrite", action="store_true", help="run nothing: write results/ENTRY.md again from its .json"
+    )
+    parser.add_argument(
         "--threads", type=int, default=cores, help="threads of every contestant (default: all cores)"
     )
     parser.add_argument("--repeats", type=int, default=3, help="rounds")
@@ -84,6 +87,9 @@ def split(text: str) -> tuple[str, ...]:
 def main() -> None:
     options = parse()
     entry = ENTRIES[options.entry]
+    if options.rewrite:
+        report.write(entry, entry.name, {}, keep=True)
+        return
     absent = environment.ensure()
     for name, reason in absent.items():
         print(f"peer {name} is absent: {reason}")

@@ -16,6 +16,7 @@ ENTRY = Entry(
     reference="winkel",
     timings=("first",),
     better={"recall": "higher"},
+    glance=("recall",),
     comments={"recall": "It tries harder.", "first call s": "It does less."},
 )
 
@@ -69,7 +70,7 @@ def test_all_contestants_replace_all(folder):
     report.write(ENTRY, "toy", {"a": section("monday", winkel=(1, 2, 0.5), peer=(4, 3, 0.6))}, keep=True)
     text = report.write(ENTRY, "toy", {"a": section("tuesday", winkel=(2, 2, 0.5))}, keep=True)
     assert "monday" not in text
-    assert "peer" not in text.split("## Where")[0]
+    assert "peer" not in text.split("## a")[1]
 
 
 def test_rows_of_other_data_do_not_stay(folder):
@@ -77,7 +78,7 @@ def test_rows_of_other_data_do_not_stay(folder):
     other = section("tuesday", winkel=(2, 2, 0.5))
     other["dataset"] |= {"rows": 11}
     text = report.write(ENTRY, "toy", {"a": other}, keep=True, only=True)
-    assert "peer" not in text.split("## Where")[0]
+    assert "peer" not in text.split("## a")[1]
 
 
 @pytest.mark.parametrize(("others", "expected"), [(0.0, "| 4.00 |"), (0.5, "| ≈1.50 |")])
@@ -95,4 +96,5 @@ def test_leads_of_peers_are_counted_named_and_explained(folder):
     assert (
         "- **recall**, 2 of 2 cells: peer on a (up to 0.1); 1 by no more than 0.01. It tries harder." in text
     )
+    assert "| a | 0.5 | **0.6** |" in text
     assert "first call s**," not in text  # winkel is faster in both
