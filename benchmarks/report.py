@@ -73,7 +73,7 @@ def markdown(entry: Entry, sections: dict[str, Record]) -> str:
     if entry.comments:
         parts += [f"## Where a peer is ahead of {entry.reference}", *ahead(entry, sections)]
     for name, section in sections.items():
-        parts += [f"## {name}", circumstances(section), table(entry, section), *remarks(section)]
+        parts += [f"## {name}", circumstances(section), table(entry, section), *remarks(entry, section)]
     growth = growth_table(entry, sections)
     if growth is not None:
         parts += ["## Growth of time with n", growth]
@@ -264,12 +264,15 @@ def number(value: float) -> str:
     return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}" if value > 0 else "0"
 
 
-def remarks(section: Record) -> list[str]:
+def remarks(entry: Entry, section: Record) -> list[str]:
     """Who did not run and why; whether others used the machine; whether threads changed winkel's bytes."""
     records = section["contestants"]
     lines = [
         f"- {name}: {r['status']} ({r['reason']})" for name, r in records.items() if r["status"] != "ran"
     ]
+    missing = [c.name for c in entry.contestants if c.name not in records]
+    if missing:
+        lines.append(f"- Not run here: {', '.join(missing)}")
     busy = {name: others(r["runs"]) for name, r in records.items() if others(r["runs"]) > BUSY}
     if busy:
         lines.append(
