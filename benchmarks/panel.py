@@ -162,7 +162,8 @@ COMMENTS = {
     "recall 15": NEAREST,
     "recall 50": NEAREST,
     "recall 150": "150 rows are a whole group in the smaller data sets; methods that pack groups tightly get them right as groups.",
-    "R_NX AUC": "The area weighs small neighbourhoods most and has something of all others.",
+    "R_NX AUC": 'A connected surface such as the mammoth the default keeps in one piece, at the price of some neighbours; `focus="neighbors"` tears it '
+    "as t-SNE does.",
     "trustworthiness": NEAREST,
     "continuity": LOOSE,
     "distance correlation": "Methods that start from principal components and hardly leave them, or that ask for distances (MDS, Isomap), keep the "
