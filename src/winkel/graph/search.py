@@ -29,6 +29,8 @@ Indices = NDArray[np.int32]
 Rows = NDArray[np.int64]
 
 SLACK = 8  # candidates beyond k that the proof of exactness can lean on
+# And for rows for which those do not suffice, as where distances among many columns are much alike: so many rows at a time.
+_MORE_SLACK, _WIDE_STEP = 160, 1024
 _SMALLEST = 2.0**-126  # below it float32 rounds more, or to zero
 _SKETCH = 64  # coordinates of the projection that trees see in place of many more
 _LEAF = 256
@@ -115,12 +117,25 @@ def _finish(
     k: int,
     sure: bool,
 ) -> tuple[Indices, FloatArray]:
-    """The k nearest of the candidates, and of all points for rows where something else might be nearer."""
+    """The k nearest of the candidates; of more of them, and then of all points, for rows where something else might be nearer."""
     kind, n_jobs = points.plan.rule.kind, points.n_jobs
     index, distance = _core.refine_neighbors(Q, points.X, origins, candidates, kind, k, n_jobs)
     if sure:
         return index, distance
-    for rows in blocks_of(np.flatnonzero(~_proved(points, norm, distance[:, -1], reach)), 64):
+    unproved = np.flatnonzero(~_proved(points, norm, distance[:, -1], reach))
+    width = min(k + _MORE_SLACK, len(points))
+    if width > candidates.shape[1]:
+        left = [unproved[:0]]
+        for rows in blocks_of(unproved, _WIDE_STEP):
+            P, search = points.plan.apply(Q[rows]), points.plan.rule.search
+            more, reach = _core.search_queries(P, norm[rows], points.P, points.norm, search, width, n_jobs)
+            index[rows], distance[rows] = _core.refine_neighbors(
+                Q[rows], points.X, origins[rows], more, kind, k, n_jobs
+            )
+            if width < len(points):
+                left.append(rows[~_proved(points, norm[rows], distance[rows, -1], reach)])
+        unproved = np.concatenate(left)
+    for rows in blocks_of(unproved, 64):
         part = _core.direct_neighbors(Q[rows], points.X, origins[rows], kind, k, n_jobs)
         index[rows], distance[rows] = part
     return index, distance
