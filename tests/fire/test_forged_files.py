@@ -146,6 +146,27 @@ def test_missing_and_foreign_parts(instance, archives, tmp_path):
     assert refused > 30
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("distance_scale", "x"),
+        ("distance_scale", -5),
+        ("distance_scale", 0),
+        ("focus", [[]]),
+        ("focus", "x"),
+        ("focus", 7),
+    ],
+)
+def test_settings_that_new_rows_are_placed_by(name, value, tmp_path):
+    file = tmp_path / "f"
+    make("MDE", preserve="distances").fit(X).save(file)
+    archive = read_archive(file)
+    archive.meta["result"]["meta"]["settings"][name] = value
+    write_archive(file, "estimator", archive.meta, archive.arrays)
+    with pytest.raises(ModelFileError, match=f"'{name}' of the file cannot be that of a fitted MDE"):
+        wk.load(file)
+
+
 def test_a_small_file_that_would_become_large(tmp_path):
     file = tmp_path / "bomb"
     write_archive(file, "embedding", {}, {"a": np.zeros(2**24)})

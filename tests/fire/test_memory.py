@@ -11,6 +11,10 @@ import scipy.sparse as sp
 
 from winkel.data import as_table
 from winkel.errors import MemoryLimitError
+from winkel.graph import neighbor_graph
+from winkel.methods.forces.fit import _listed_together
+from winkel.methods.forces.objectives.lle import Reconstruction
+from winkel.run import Run
 
 from ..estimators import instances, make, rows
 from .child import ENVIRONMENT, ROOT
@@ -75,3 +79,30 @@ def test_lvm_forecasts_by_the_vectors_that_its_start_holds():
     one, three, four = (make("LVM", n_components=d)._forecast(X) for d in (1, 3, 4))
     assert one == three
     assert four - three >= 20000 * 8 * 8
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_lvm_asks_for_multigrid_before_it_takes_it():
+    """A long thin crowd, whose start is handed over to multigrid, which takes more than other starts with so many neighbours."""
+    pytest.importorskip("pyamg")
+    rng = np.random.Generator(np.random.Philox(key=2))
+    X = 0.3 * rng.normal(size=(4000, 4))
+    X[:, 0] += np.linspace(0, 100, 4000)
+    lvm = make("LVM", n_neighbors=40, max_iter=2)
+    forecast = int(lvm._forecast(as_table(X)))
+    with pytest.raises(MemoryLimitError, match="by multigrid is forecast to need"):
+        lvm.set_params(max_memory=forecast + 1).fit(X)
+    assert lvm.set_params(init="random").fit(X).n_iter_ == 2
+    assert lvm.set_params(init="spectral", max_memory=2 * forecast).fit(X).n_iter_ == 2
+
+
+@pytest.mark.parametrize("dimensions", [2, 12])
+def test_lle_forecasts_by_how_many_rows_stand_in_one_list(dimensions):
+    """More in many dimensions; by two samples nearly as many as in the lists of all rows, which are asked for before they are taken."""
+    X, k = as_table(rows(9000, dimensions)), 12
+    index = np.asarray(neighbor_graph(X, k, Run.of(random_state=0, n_jobs=1)).knn_indices)
+    W = np.full(index.shape, 1 / k)
+    pairs = Reconstruction.of(index, W, Run.of(random_state=0)).repulsion.nnz
+    assert 1.0 < _listed_together(X, k, "euclidean") / (pairs / 9000) < 1.15
+    with pytest.raises(MemoryLimitError, match=f"of which {pairs} pairs stand in one list"):
+        Reconstruction.of(index, W, Run.of(random_state=0, max_memory=50 * pairs))

@@ -14,14 +14,14 @@ from sklearn.base import clone
 from ..checks import number
 from ..data import Table
 from ..data.annotated import named_labels
-from ..errors import InvalidParameterError, ModelFileError
+from ..errors import InvalidParameterError, ModelFileError, WinkelError
 from ..graph.knn import count_items
 from ..graph.metrics import takes_sparse
 from ..methods.mde.fit import Model, extend, fit, place
 from ..methods.mde.fit import fit_along as fit_models
 from ..methods.mde.leanings import Leanings
 from ..methods.mde.lengths import MAX_DISTANCES
-from ..methods.mde.plan import Settings, forecast
+from ..methods.mde.plan import Settings, check_focus, forecast
 from ..problem import Constraint, Problem, Standardized
 from ..problem.distortions import Distortion
 from ..typing import FloatArray, IntArray, MaybeNone
@@ -164,6 +164,14 @@ class MDE(GraphEmbedder):
     def _check_loaded(self) -> None:
         super()._check_loaded()
         check_number("_repulsion", self._repulsion, "MDE")
+        made = self._result.settings
+        check_number("distance_scale", made.get("distance_scale", 1.0), "MDE", above=0.0)
+        try:
+            check_focus(made.get("focus", "auto"))
+        except WinkelError as error:
+            raise ModelFileError(
+                f"The part 'focus' of the file cannot be that of a fitted MDE. {error}"
+            ) from None
         if self._rows is not None and self._item_of is None and self._rows.shape[0] != len(self.embedding_):
             raise ModelFileError("The file holds other numbers of rows and of places.")
         items = self._item_of

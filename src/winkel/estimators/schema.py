@@ -43,10 +43,10 @@ def check_parts(
             )
 
 
-def check_number(name: str, value: Any, what: str) -> None:
-    """Raise ModelFileError unless `value` is a finite number."""
+def check_number(name: str, value: Any, what: str, above: float = -np.inf) -> None:
+    """Raise ModelFileError unless `value` is a finite number above `above`."""
     real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not real or not np.isfinite(value):
+    if not real or not above < value < np.inf:
         raise ModelFileError(
             f"The part {name!r} of the file cannot be that of a fitted {what}: it is {value!r}."
         )

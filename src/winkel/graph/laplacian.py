@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -305,9 +305,19 @@ def _dense(problem: Laplacian, wanted: int) -> EigenPairs:
 
 
 def smallest_eigenvectors(
-    problem: Laplacian, wanted: int, *, tol: float, max_iter: int, seed: int, solver: str
+    problem: Laplacian,
+    wanted: int,
+    *,
+    tol: float,
+    max_iter: int,
+    seed: int,
+    solver: str,
+    before_multigrid: Callable[[Laplacian], None] | None = None,
 ) -> EigenPairs:
-    """The `wanted` eigenvectors next to the null vector, in the first columns of the result's vectors."""
+    """The `wanted` eigenvectors next to the null vector, in the first columns of the result's vectors.
+
+    "auto" tells `before_multigrid` when it hands over, which may refuse what that takes by an error.
+    """
     width = block_width(wanted)
     if solver == "dense" or problem.n <= max(_DENSE_BELOW, 4 * width):
         return _dense(problem, wanted)
@@ -320,5 +330,7 @@ def smallest_eigenvectors(
     products = min(max_iter, _AUTO_PRODUCTS) if multigrid else max_iter
     pairs = _chebyshev(problem, block, wanted, tol, products)
     if multigrid and not pairs.converged and products < max_iter:
+        if before_multigrid is not None:
+            before_multigrid(problem)
         pairs = _amg(problem, pairs.vectors, wanted, tol, max_iter - products, seed)
     return pairs

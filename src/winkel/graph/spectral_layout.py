@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
@@ -134,8 +135,9 @@ def spectral_coordinates(
     solver: str = "auto",
     tol: float = 1e-3,
     max_iter: int = 5000,
+    before_multigrid: Callable[[Laplacian], None] | None = None,
 ) -> Matrix:
-    """`spectral_embedding` within a run."""
+    """`spectral_embedding` within a run; see `smallest_eigenvectors` for `before_multigrid`."""
     _check(graph, n_components, tol, max_iter, solver)
     order, starts = _blocks(graph)
     weights, degree = laplacian_parts(graph, flag("normalized", normalized))
@@ -151,8 +153,9 @@ def spectral_coordinates(
                 continue
             problem = _component(weights, degree, slice(begin, end), normalized, run.n_jobs)
             found = smallest_eigenvectors(
-                problem, wanted, tol=tol, max_iter=max_iter, seed=run.seed, solver=solver
-            )
+                problem, wanted, tol=tol, max_iter=max_iter, seed=run.seed, solver=solver,
+                before_multigrid=before_multigrid,
+            )  # fmt: skip
             worst = max(worst, found.excess)
             Y[begin:end, :wanted] = fix_signs(found.vectors[:, :wanted])
     if worst > 1:

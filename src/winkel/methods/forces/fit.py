@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
@@ -22,13 +23,14 @@ from ...run import Run
 from ...solvers import iterate
 from ...typing import FloatArray, Metric
 from ..starts import SAMPLE, principal_start, rough_principal_start, spectral_start
-from .data_kernels import NewRows, Source, similarity_matrix
+from .data_kernels import NewRows, Source, neighbor_lists, similarity_matrix
 from .held import Fields
 from .objectives.base import Objective, Sums
 from .schedule import Schedule, scaled_start
 
 INITS = ("auto", "pca", "spectral", "random")
 _BLOCK = 1024  # new rows placed at a time, which bounds the memory
+_SAMPLE = 4000  # rows by whose lists a forecast is made
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +88,11 @@ def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
     columns = data.shape[1] if isinstance(data, Table) else 0
     sparse = isinstance(data, Table) and sp.issparse(data.values)
     itemsize = data.dtype.itemsize if isinstance(data, Table) and not sparse else 8
-    weights = objective.memory(n, columns, 4 if sparse and objective.neighbors(n) is None else itemsize)
+    k = objective.neighbors(n)
+    together = _listed_together(data, min(k, n - 1), settings.metric) if k and objective.joins_lists else 0.0
+    weights = objective.memory(n, columns, 4 if sparse and k is None else itemsize, together)
     # That there will be a graph decides the start; which one does not.
-    graph = None if objective.neighbors(n) is None else Graph.from_edges([[0, 1]])
+    graph = None if k is None else Graph.from_edges([[0, 1]])
     source = Source(n, np.float64, data if isinstance(data, Table) else None, graph=graph)
     how = settings.init if isinstance(settings.init, str) else "random"
     how = objective.usual_start(source) if how == "auto" else how
@@ -97,11 +101,34 @@ def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
         start = (3 if sparse else 1.25) * itemsize * n * columns + 16.0 * min(n, columns) ** 2
     elif how == "spectral":
         start = (2900.0 if itemsize == 8 else 1500.0) * n
-    search, k = 0.0, objective.neighbors(n)
+    search = 0.0
     if k is not None and not isinstance(data, Graph):
         search = search_memory(data, min(k, n - 1), settings.metric, n_jobs)
     held = max(weights, 0.75 * weights + start) + 200.0 * n * settings.n_components
     return 6e6 + max(search, held)
+
+
+def _listed_together(data: Any, k: int, metric: Metric) -> float:
+    """With how many others a row stands in one list of k neighbours.
+
+    They are few on a surface, where neighbours of a row are neighbours of one another, and many in many dimensions; there are
+    more the more rows there are, which two samples show.
+    """
+    if not isinstance(data, Table) or metric == "precomputed":
+        return 0.8 * k * k  # about what rows of many dimensions have
+    n, run = data.shape[0], Run.of(random_state=0, n_jobs=1)
+
+    def found(count: int) -> float:
+        some = data.rows((2 * np.arange(count) + 1) * n // (2 * count))
+        lists, _ = neighbor_lists(neighbor_graph(some, min(k, count - 1), run, metric=metric))
+        ends = np.arange(0, lists.size + 1, lists.shape[1])
+        listed = sp.csr_array((np.ones(lists.size, np.int32), lists.ravel(), ends), shape=(count, count))
+        return float((listed.T @ listed).nnz) / count
+
+    if n <= _SAMPLE:
+        return found(n)
+    half, whole = found(_SAMPLE // 2), found(_SAMPLE)
+    return 1.06 * (whole + max(whole - half, 0.0) * math.log2(n / _SAMPLE))
 
 
 def prepare(data: Any, objective: Objective, metric: Metric, run: Run) -> tuple[Source, Objective]:

@@ -13,9 +13,9 @@ from scipy.sparse import issparse
 from ...data import Table, as_table
 from ...embedding import Embedding
 from ...errors import DataWarning, InvalidInputError
-from ...graph import Graph, neighbor_graph, spectral_embedding
+from ...graph import Graph, neighbor_graph, spectral_coordinates
 from ...graph.knn import count_items, search_memory
-from ...graph.laplacian import block_width
+from ...graph.laplacian import Laplacian, block_width
 from ...graph.precomputed import distances_by_function
 from ...run import Run
 from ...solvers import iterate
@@ -153,7 +153,14 @@ def _start(settings: Settings, model: Model, unit: float, run: Run) -> Vector:
     if settings.init == "random":
         return START * run.stream("lvm start").normal((n, m))
     graph = Graph.from_edges(model.similar.pairs, model.similar.weights, n=n)
-    Y = spectral_embedding(graph, m, normalized=False, random_state=run.seed, n_jobs=run.n_jobs)
+
+    def ask(problem: Laplacian) -> None:
+        """Multigrid takes more than was forecast where rows have many neighbours."""
+        need = 6e6 + 180.0 * problem.weights.nnz + problem.n * (580.0 + 155.0 * block_width(m))
+        advice = 'Give init="random" or fewer neighbours, or raise max_memory.'
+        run.check_memory(need, f"The start of an LVM of {problem.n} rows by multigrid", advice)
+
+    Y = spectral_coordinates(graph, m, run, normalized=False, before_multigrid=ask)
     return START * np.sqrt(n) * Y
 
 
@@ -163,9 +170,9 @@ def forecast(
     """Bytes that a fit takes at most, beside the data; pairs of blocks take none, so items and similar pairs decide.
 
     The start holds blocks of vectors, whose width grows by steps. Bytes of an arc, of an item and of a vector were measured
-    (tests/fire/memory.py).
+    (tests/fire/memory.py). Whether it needs multigrid shows only there; what that takes is asked for then.
     """
     n = count_items(data)
     arcs = 2 * data.n_edges if isinstance(data, Graph) else n * min(n_neighbors, n - 1) ** n_steps
-    held = 110.0 * arcs + n * (940.0 + 160.0 * block_width(n_components))
+    held = 91.0 * arcs + n * (1235.0 + 160.0 * block_width(n_components))
     return 6e6 + max(search_memory(data, min(n_neighbors, n - 1), metric, n_jobs), held)

@@ -233,7 +233,7 @@ def forecast(shape: tuple[int, int], nnz: int | None, settings: Settings) -> flo
     """
     n, columns = shape
     m = n if settings.n_landmarks is None else min(n, settings.n_landmarks)
-    entries = columns * m if nnz is None else 4.0 * nnz * m / n
+    entries = columns * m if nnz is None else 2.0 * nnz * m / n
     pairs = (1 - settings.sparsity) * m * m / 2
     matched = 20.0 * entries + 300.0 * m * settings.n_components + 64.0 * pairs
     square = 48.0 * m * m if settings.solver == "dense" else 0.0
@@ -244,15 +244,14 @@ def forecast(shape: tuple[int, int], nnz: int | None, settings: Settings) -> flo
         few = min(m, columns)
         held += 24.0 * few**2 if few <= _DENSE_START else 0.0  # products of columns and their eigenvectors
     else:
-        held = max(held, 0.5 * held + _sparse_memory(m, columns, nnz * m / n))
+        few = min(m, columns)
+        square = (
+            float(few) ** 2 if few <= _DENSE_START else 0.0
+        )  # beyond that the start is found without them
+        # Products of rows that are held at a time, or the products of columns, as they come and dense, and the rows once more.
+        joined = 8.0 * square + 12.0 * min(square, (nnz * m / n) ** 2 / m) + 10.0 * entries
+        held = max(held, 0.5 * held + max(40.0 * min(2**20, m * m), joined))
     return 8e6 + held + extended
-
-
-def _sparse_memory(n: int, columns: int, nnz: float) -> float:
-    """Bytes that sparse rows take beside: products held at a time, or the products of columns, as they come and dense."""
-    few = min(n, columns)
-    square = float(few) ** 2 if few <= _DENSE_START else 0.0  # beyond that the start is found without them
-    return max(40.0 * min(2**20, n * n), 8.0 * square + 12.0 * min(square, nnz**2 / n))
 
 
 def _without_angles(X: Rows, settings: Settings, run: Run) -> Embedding:

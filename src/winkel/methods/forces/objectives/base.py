@@ -108,6 +108,7 @@ class Objective(ABC):
     steps: ClassVar[Schedule | None] = None  # by gradient steps, where the schedule is by L-BFGS
     allowed_kernels: ClassVar[tuple[str, ...]] = tuple(DATA_KERNELS)
     kept_constants: ClassVar[tuple[str, ...]] = ()  # names of what `constants` gives
+    joins_lists: ClassVar[bool] = False  # whether rows that stand in one list become pairs
     any_scale: ClassVar[bool] = False  # whether inner products times a number ask for the same shape
 
     kernel_x: str
@@ -162,8 +163,11 @@ class Objective(ABC):
         kernel = self.data_kernel.resolved(source)
         return self if kernel == self.data_kernel else replace(self, **asdict(kernel))  # type: ignore[type-var]
 
-    def memory(self, n: int, columns: int, itemsize: int) -> float:
-        """Bytes that weights and forces of n rows take at most, measured (tests/fire/memory.py): by lists or for all pairs."""
+    def memory(self, n: int, columns: int, itemsize: int, listed_together: float) -> float:
+        """Bytes that weights and forces of n rows take at most, measured (tests/fire/memory.py): by lists or for all pairs.
+
+        With each row so many others stand in one list (for those that `joins_lists`).
+        """
         k = self.neighbors(n)
         return 40.0 * n * n if k is None else (95.0 if itemsize == 8 else 80.0) * n * k
 

@@ -19,6 +19,8 @@ from ..reconstruction import SCRATCH, weights_by_rows, weights_by_similarity, we
 from ..schedule import Schedule
 from .base import Matrix, Pair, PairObjective, Sums
 
+_ENTRY = 65.0  # bytes of a fit for an entry of WᵀW, measured (tests/fire/memory.py)
+
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
@@ -28,13 +30,19 @@ class Reconstruction:
     repulsion: sp.csr_array
 
     @classmethod
-    def of(cls, index: NDArray[np.int32], W: Matrix) -> Reconstruction:
-        """From the weights of listed neighbours, n × k."""
+    def of(cls, index: NDArray[np.int32], W: Matrix, run: Run) -> Reconstruction:
+        """From the weights of listed neighbours, n × k. How many entries WᵀW has shows here; what more they take is asked for."""
         n = len(index)
         indptr = np.arange(0, index.size + 1, index.shape[1])
         S = sp.csr_array((W.ravel(), index.ravel(), indptr), shape=(n, n))
         S.sum_duplicates()
-        return cls(sp.csr_array(S + S.T), sp.csr_array(S.T @ S))
+        repulsion = sp.csr_array(S.T @ S)
+        run.check_memory(
+            _ENTRY * repulsion.nnz,
+            f"LLE of {n} rows, of which {repulsion.nnz} pairs stand in one list of neighbours,",
+            "Use fewer neighbours, or raise max_memory.",
+        )
+        return cls(sp.csr_array(S + S.T), repulsion)
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,7 @@ class LLE(PairObjective):
     spread: float = 1.0
 
     any_scale: ClassVar[bool] = True
+    joins_lists: ClassVar[bool] = True
     schedule: ClassVar[Schedule] = Schedule("lbfgs", 200, exaggeration=8.0, exaggeration_iter=150)
     steps: ClassVar[Schedule] = Schedule("gains", 500, 0.4, exaggeration=8.0, exaggeration_iter=150)
 
@@ -96,12 +105,14 @@ class LLE(PairObjective):
         """How many neighbours of each of n rows are needed, if any."""
         return (super().neighbors(n) or self.n_neighbors) if self.uses_metric else None
 
-    def memory(self, n: int, columns: int, itemsize: int) -> float:
-        """Blocks of neighbourhoods, then WᵀW, in which up to k² entries stand for a row."""
-        k = self.neighbors(n)
+    def memory(self, n: int, columns: int, itemsize: int, listed_together: float) -> float:
+        """Blocks of neighbourhoods with their products, then WᵀW, which has an entry for rows that stand in one list."""
+        k, joint = self.neighbors(n), _ENTRY * n * listed_together
         if k is None or self.data_kernel.listed:
-            return super().memory(n, columns, itemsize) + (0.0 if k is None else 42.0 * n * k * k)
-        return max(20.0 * min(SCRATCH, n * k * max(columns, k)), 42.0 * n * k * k)
+            return super().memory(n, columns, itemsize, listed_together) + joint
+        width = max(columns, k)
+        number = 18.0 if itemsize == 8 else 20.0  # bytes; rows in single precision are there twice
+        return max((number + 19.0 * k / width) * min(SCRATCH, n * k * width), joint)
 
     def weights(self, source: Source, run: Run) -> Reconstruction:
         """How rows are reconstructed from their neighbours."""
@@ -109,7 +120,7 @@ class LLE(PairObjective):
         if source.similarities is not None:
             K = sp.csr_array(kernel.gram(source, run))
             index = _most_similar(K, min(self.n_neighbors, source.n - 1))
-            return Reconstruction.of(index, weights_by_similarity(K, index, self.regularization))
+            return Reconstruction.of(index, weights_by_similarity(K, index, self.regularization), run)
         assert source.graph is not None
         index = neighbor_lists(source.graph)[0]
         if kernel.listed:
@@ -117,14 +128,14 @@ class LLE(PairObjective):
             if kernel.normalized:
                 K = K * (2.0 * source.n)
             W = weights_by_similarity(sp.csr_array(K), index, self.regularization)
-            return Reconstruction.of(index, W)
+            return Reconstruction.of(index, W, run)
         if source.table is None:
             raise InvalidInputError(
                 'LLE reconstructs rows, so it needs them; for a graph or distances use kernel_x="fuzzy".'
             )
         gamma = self.gamma if self.kernel_x == "rbf" else None
         return Reconstruction.of(
-            index, weights_by_rows(source.table.values, index, self.regularization, gamma)
+            index, weights_by_rows(source.table.values, index, self.regularization, gamma), run
         )
 
     def problem(self, weights: Reconstruction, sums: Sums, run: Run) -> ForceProblem:

@@ -64,7 +64,7 @@ class PCA(Objective):
         """A random start, as in the paper's figure 2."""
         return "random"
 
-    def memory(self, n: int, columns: int, itemsize: int) -> float:
+    def memory(self, n: int, columns: int, itemsize: int, listed_together: float) -> float:
         """Centred rows in double precision, of a linear kernel; else all similarities. With a rank its factors too."""
         low = 40.0 * n * (self.rank or 0)
         if self.kernel_x not in ("linear", "centered_linear"):
