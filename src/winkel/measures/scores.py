@@ -187,7 +187,7 @@ def clustering_accuracy(context: Context) -> Value:
     "label_excess",
     range=(0, 1),
     better="lower",
-    meaning="How much more often rows beside a point have its label than its nearest in the data: separation that labels made.",
+    meaning="How much more often rows beside a point have its label than its nearest in the data: separation that only the map has, as labels in the fit make it.",
     needs=["labels", "data_neighbors", "map_neighbors"],
 )
 def label_excess(context: Context) -> Value:
