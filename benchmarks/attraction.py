@@ -1,24 +1,36 @@
-"""Recall, R_NX AUC and distance correlation of the default map by the two scales of its attraction, without labels.
+"""Recall, R_NX AUC and distance correlation of the default map by what attracts in it, without labels.
 
-    python -m benchmarks.attraction [--rows 4000] [--seeds 2] [0.8:0.5 1.2:0.6 1.6:0.7 ...]
+    python -m benchmarks.attraction [--rows 4000] [--seeds 2] [--fresh] [1.2:0.6:0 1.2:0.6:1 1.6:0.7:1 ...]
 
-Each choice is NEAR:NEAR_SHARE (`winkel.methods.mde.neighbors`): the perplexity of the nearer scale over n_neighbors, and what a row gives to
-it. The mean over data sets and seeds is what a choice is judged by; the data sets say whether it holds everywhere.
+Each choice is NEAR:NEAR_SHARE:HELD: the perplexity of the nearer scale over n_neighbors, what a row gives to it (`winkel.methods.mde.neighbors`), and by
+what the attraction of mid-near pairs on the way is multiplied. The mean over data sets and seeds is what a choice is judged by; the data sets say
+whether it holds everywhere. `--fresh` takes four data sets that nothing was chosen on.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
 import winkel as wk
-from winkel.methods.mde import neighbors
+from winkel.methods.mde import neighbors, plan
 
-from .panel import PANEL
+from .panel import PANEL, of_archive
 
 SURFACES = ("mammoth", "swissroll", "coauthors")  # which have another focus, or no rows
+FRESH = tuple(
+    of_archive(name, file, words, rows)
+    for name, file, words, rows in (
+        ("salinas", "salinas_a", "spectra of fields", 7138),
+        ("yaleb", "yaleb_5_9_3_4_192x168", "faces under lights", 2000),
+        ("word2vec", "words_word2vec_gnews_300d_26k", "word vectors", 26_000),
+        ("genes", "popres_pca20", "genes of Europeans", 1387),
+    )
+)
+STAGES = plan.CAUCHY_STAGES
 SCORES = ("neighbor_recall", "rnx_auc", "distance_correlation")
 
 
@@ -36,12 +48,15 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("choices", nargs="*", default=["0.8:0.5", "1.2:0.6", "1.6:0.7"])
+    parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("choices", nargs="*", default=["1.2:0.6:0", "1.2:0.6:1", "1.6:0.7:1"])
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    data = {d.name: np.array(d.load()[: options.rows]) for d in PANEL if d.name not in SURFACES}
+    sets = FRESH if options.fresh else PANEL
+    data = {d.name: np.array(d.load()[: options.rows]) for d in sets if d.name not in SURFACES}
     for choice in options.choices:
-        neighbors.NEAR, neighbors.NEAR_SHARE = map(float, choice.split(":"))
+        neighbors.NEAR, neighbors.NEAR_SHARE, held = map(float, choice.split(":"))
+        plan.CAUCHY_STAGES = tuple(replace(stage, weight=held * stage.weight) for stage in STAGES)
         table = {
             name: np.mean([scores(X, seed) for seed in range(options.seeds)], axis=0)
             for name, X in data.items()

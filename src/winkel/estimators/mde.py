@@ -105,7 +105,7 @@ class MDE(GraphEmbedder):
         As in `winkel.Problem.solve`; "stochastic" takes a tenth of the pairs at a time, and draws dissimilar pairs where
         repulsive_pairs="auto".
     max_iter : int or None, default=None
-        Iterations at most. None makes 250 with the Cauchy penalty over all pairs (150 for more than 10 000 rows), and 300
+        Iterations at most. None makes 250 with the Cauchy penalty over all pairs (down to 150 for more than 20 000 rows), and 300
         otherwise.
     tol : float, default=1e-5
         Residual at which to stop.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.sparse import issparse
 
 from ..algebra import eigh, largest_eigenvectors, matmul, norm, power, qr, tanh
 from ..graph import Graph, path_matrix, spectral_coordinates
+from ..graph.metrics import pair_distances
 from ..run import Run
 from ..typing import FloatArray, IntArray, Metric
 
@@ -23,6 +25,8 @@ _FAR_OUT, _MEAN_ROUNDS = 3.0, 2
 _BLOCK = 2**18  # entries of rows whose distances from the mean are taken at once
 _PIVOTS = 100  # of pivot MDS; its authors see no gain beyond about as many
 _NEAREST = 15  # neighbours at whose places a new row may begin
+# Mid-near pairs: partners of a row, at most and in all, and rows that each is the nearest of; axes that sparse rows are compared along; rows done at a time.
+_PARTNERS, _MOST_PARTNERS, _CANDIDATES, _MID_NEAR_AXES, _MID_NEAR_ROWS = 10, 400_000, 6, 10, 4096
 
 
 def principal_start(X: FloatArray, n_components: int) -> FloatArray:
@@ -174,6 +178,41 @@ def pivot_start(graph: Graph, n_components: int, run: Run) -> FloatArray:
     C = -0.5 * (square - square.mean(axis=0) - square.mean(axis=1, keepdims=True) + square.mean())
     Y = matmul(C, largest_eigenvectors(matmul(C.T, C), n_components)[1])
     return np.pad(Y / norm(lengths), ((0, 0), (0, n_components - Y.shape[1])))
+
+
+def mid_near_pairs(
+    n: int, distances: Callable[[IntArray, IntArray], FloatArray], run: Run
+) -> NDArray[np.int32]:
+    """Pairs i < j of rows of which one is the nearest of six that the other drew at random (Wang et al. 2021).
+
+    They are neither neighbours nor strangers, and know the arrangement of the whole, of which neighbours know nothing.
+    `distances` compares rows i (k,) with rows J (k × c) each.
+    """
+    each = max(1, min(_PARTNERS, _MOST_PARTNERS // n))
+    stream, found = run.stream("mid-near"), []
+    for first in range(0, n, _MID_NEAR_ROWS):
+        rows = np.repeat(np.arange(first, min(n, first + _MID_NEAR_ROWS)), each)
+        drawn = stream.integers(n, (len(rows), _CANDIDATES), start=first * each * _CANDIDATES)
+        length = distances(rows, drawn)
+        length[drawn == rows[:, None]] = np.inf
+        partner = drawn[np.arange(len(rows)), length.argmin(axis=1)]
+        found.append(np.minimum(rows, partner) * n + np.maximum(rows, partner))
+    pairs = np.stack(np.divmod(np.unique(np.concatenate(found)), n), axis=1)
+    return pairs[pairs[:, 0] != pairs[:, 1]].astype(np.int32)
+
+
+def rows_compared(rows: Any, metric: Metric, run: Run) -> Callable[[IntArray, IntArray], FloatArray]:
+    """The `distances` of `mid_near_pairs` for rows: by their metric, or, where they are sparse, along principal components."""
+    if issparse(rows):
+        directions = metric in ("cosine", "correlation")
+        rows = rough_principal_start(rows, _MID_NEAR_AXES, run, directions=directions)
+        metric = "euclidean"
+
+    def distances(i: IntArray, J: IntArray) -> FloatArray:
+        pairs = np.stack([np.repeat(i, J.shape[1]), J.ravel()], axis=1).astype(np.int32)
+        return np.asarray(pair_distances(rows, pairs, str(metric), run.n_jobs)).reshape(J.shape)
+
+    return distances
 
 
 def weighted_mean(Y: FloatArray, index: NDArray[np.int32], distance: FloatArray) -> NDArray[np.float64]:

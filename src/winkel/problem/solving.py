@@ -18,7 +18,7 @@ from ..embedding import Embedding
 from ..errors import InvalidParameterError, NotConvergedWarning
 from ..run import Run, Stream
 from ..solvers import History, Outcome, digest, iterate
-from ..solvers.lbfgs import LBFGS, Continuation, widest_move
+from ..solvers.lbfgs import LBFGS, ConstrainedProblem, Continuation, widest_move
 from ..typing import FloatArray
 from .problem import Problem
 from .stream_problem import StreamProblem
@@ -60,11 +60,50 @@ class SolverSettings:
 
 @dataclass(frozen=True)
 class Stage:
-    """A problem on the way: its share of the background and of the iterations, and how far its map is stretched at its end."""
+    """A problem on the way: its share of the background and of the iterations, and how far its map is stretched at its end.
+
+    `beside` is a problem that is added to it, times `weight`.
+    """
 
     share: float
     iterations: float
     stretch: float
+    weight: float = 0.0
+    beside: Problem | None = None
+
+    def of(self, problem: Problem) -> ConstrainedProblem:
+        """What is solved at this stage on the way to `problem`."""
+        weaker = problem.with_background(self.share)
+        return weaker if self.beside is None else _Joined(weaker, self.beside, self.weight)
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """A problem, and `weight` times another one of the same items."""
+
+    problem: Problem
+    other: Problem
+    weight: float
+
+    @property
+    def n_threads(self) -> int:
+        """The number of threads for work on whole embeddings."""
+        return self.problem.n_threads
+
+    def evaluate(self, Y: FloatArray) -> tuple[float, FloatArray]:
+        """Both values and gradients, summed."""
+        value, gradient = self.problem.evaluate(Y)
+        more, slope = self.other.evaluate(Y)
+        gradient += Y.dtype.type(self.weight) * slope
+        return value + self.weight * more, gradient
+
+    def project(self, Y: FloatArray) -> FloatArray:
+        """The allowed embedding nearest to Y."""
+        return self.problem.project(Y)
+
+    def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
+        """The allowed direction nearest to G."""
+        return self.problem.project_tangent(Y, G)
 
 
 @dataclass(frozen=True)
@@ -209,7 +248,7 @@ def _staged(task: _Task, stages: Sequence[Stage], max_iter: int) -> _Task:
     """The task led up to by problems with another share of the background, at each of which rows move by small steps only."""
     if not isinstance(task.solver, LBFGS):
         raise InvalidParameterError(f'Stages are for solver="lbfgs"; the solver here is {task.solver.name}.')
-    problems = [task.problem.with_background(stage.share) for stage in stages]
+    problems = [stage.of(task.problem) for stage in stages]
     iterations = tuple(round(stage.iterations * max_iter) for stage in stages)
     careful = replace(task.solver, max_move=widest_move(task.problem.n_items))
     solver = Continuation(careful, iterations, tuple(stage.stretch for stage in stages))

@@ -24,12 +24,20 @@ from ..checks import integer, optional
 from ..embedding import Embedding
 from ..errors import InvalidInputError, InvalidParameterError
 from ..graph.knn import usable_neighbors
-from ..graph.metrics import metric_name
+from ..graph.metrics import metric_name, pair_distances
 from ..graph.origin import Recall
 from ..methods.mde.distinct import Items
-from ..methods.mde.neighbors import cauchy_repulsion, list_length
-from ..methods.mde.plan import CAUCHY_STAGES, FEW_ROWS, FLAT, STAGED_ITERATIONS, Focus, Settings, choose_focus
-from ..methods.starts import along_axes, principal_axes, principal_sample, widened
+from ..methods.mde.neighbors import cauchy_repulsion, list_length, mid_near_problem
+from ..methods.mde.plan import (
+    CAUCHY_STAGES,
+    FLAT,
+    Focus,
+    Settings,
+    choose_focus,
+    held_stages,
+    staged_iterations,
+)
+from ..methods.starts import along_axes, mid_near_pairs, principal_axes, principal_sample, widened
 from ..problem import Centered, Stage
 from ..problem.solving import solve
 from ..run import Run
@@ -231,10 +239,13 @@ def _fitted(
     items = Items(order, _inverse(order), np.empty(0))
     if kept and run.checkpoint is None:
         run = replace(run, checkpoint=folder.path / "map.part", checkpoint_every=_CHECKPOINT_SECONDS)
-    stages: Sequence[Stage] = CAUCHY_STAGES if given is None else REFINING_STAGES
-    usual = STAGED_ITERATIONS[n > FEW_ROWS]
+    stages: Sequence[Stage] = REFINING_STAGES
+    usual = staged_iterations(n)
     if given is None:
         start = _start(folder, layout, items, run)
+        partners = mid_near_pairs(n, _Compared(folder.map("rows"), items.of, run), run)
+        held = mid_near_problem(n, items.of[partners].astype(np.int32), settings.forces, 2, run)
+        stages = held_stages(CAUCHY_STAGES, held)
     else:
         usual = REFINING_ITERATIONS
         start = suited(apart(given, run)[order], problem.with_background(stages[0].share))
@@ -316,6 +327,22 @@ def _start(folder: Folder, layout: Layout, items: Items, run: Run) -> FloatArray
         first, last = layout.span(b)
         along[items.rows[first:last]] = along_axes(folder.read("rows", first, last), mean, top, 2, run)
     return np.asarray(widened(along, run)[items.rows], dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """Distances between rows on disk, by their numbers in the source."""
+
+    rows: FloatArray
+    place: IntArray
+    run: Run
+
+    def __call__(self, i: IntArray, J: IntArray) -> FloatArray:
+        used, number = np.unique(np.concatenate([i, J.ravel()]), return_inverse=True)
+        number = number.astype(np.int32)
+        pairs = np.stack([np.repeat(number[: len(i)], J.shape[1]), number[len(i) :]], axis=1)
+        found = pair_distances(self.rows[self.place[used]], pairs, "euclidean", self.run.n_jobs)
+        return np.asarray(found).reshape(J.shape)
 
 
 def _inverse(order: IntArray) -> IntArray:

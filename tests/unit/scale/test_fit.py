@@ -10,6 +10,7 @@ from winkel import _core
 from winkel.errors import InvalidInputError, InvalidParameterError
 from winkel.methods.mde.plan import Settings, make_plan
 from winkel.methods.mde.plan import Source as Planned
+from winkel.methods.starts import mid_near_pairs, rows_compared
 from winkel.problem.field import CAUCHY_TOLERANCE, Field, Kernel
 from winkel.run import Run
 from winkel.scale import cells, edges, fitting, lists, problem
@@ -56,6 +57,14 @@ def test_value_and_gradient_are_those_of_the_problem_in_memory(tmp_path):
         found, part = sharded.evaluate(np.ascontiguousarray(Y[order]))
         assert found == pytest.approx(value, rel=1e-6)
         np.testing.assert_allclose(part, gradient[order], atol=3e-5 * np.abs(gradient).max())
+
+
+def test_mid_near_pairs_are_those_of_rows_in_memory(tmp_path):
+    folder, _, _, run = parts(tmp_path)
+    order = np.array(folder.map("order"))
+    compared = fitting._Compared(folder.map("rows"), fitting._inverse(order), run)
+    found = mid_near_pairs(len(X), compared, run)
+    np.testing.assert_array_equal(found, mid_near_pairs(len(X), rows_compared(X, "euclidean", run), run))
 
 
 def test_repulsion_on_one_grid_is_that_of_the_field(tmp_path, monkeypatch):

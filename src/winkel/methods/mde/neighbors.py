@@ -168,6 +168,20 @@ def neighbor_problem(
     )
 
 
+def mid_near_problem(
+    n: int,
+    pairs: NDArray[np.int32],
+    forces: Forces,
+    n_components: int,
+    run: Run,
+    sample_weight: FloatArray | None = None,
+) -> Problem:
+    """The attraction of mid-near pairs, by the penalty of neighbours and as much as theirs."""
+    weights = _with_ends(np.ones(len(pairs)), pairs, sample_weight)
+    attraction = penalties.PushAndPull(weights, forces.attractive, penalties.Log())
+    return Problem(pairs, attraction, n_items=n, n_components=n_components, n_jobs=run.n_jobs)
+
+
 def has_full_lists(graph: Graph) -> bool:
     """Whether the graph lists as many neighbours, with their distances, for every row."""
     return (

@@ -7,6 +7,7 @@ Everything that depends on the data is decided here, once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,23 +28,32 @@ from ...problem.distortions import Distortion
 from ...problem.distortions.base import as_loss
 from ...run import Run
 from ...typing import FloatArray, Metric
-from ..starts import pivot_start, principal_start, spectral_start, wide_start
+from ..starts import mid_near_pairs, pivot_start, principal_start, rows_compared, spectral_start, wide_start
 from .grouped import GROUPS_FROM, attracts_everywhere, grouped_start
 from .lengths import PAIR_BYTES, Asked, distance_problem, flat_problem
-from .neighbors import Forces, list_length, listed_neighbors, neighbor_problem, shortened
+from .neighbors import (
+    Forces,
+    list_length,
+    listed_neighbors,
+    mid_near_problem,
+    neighbor_problem,
+    shortened,
+)
 
 # Stages of weak repulsion that lead to the Cauchy penalty: what belongs together gathers before it is spread out. A map that
 # repels more is wider, so it is stretched between stages. With a narrow start the objective ends lower than with three
 # stages from 0.03 on and a wide one on digits, COIL, cells and, by far, MNIST; on the mammoth it is 1 % higher.
+# The last number is what mid-near pairs attract on the way, as a part of what neighbours do: they keep what is far apart in its
+# arrangement, and count for nothing in the end (benchmarks/results/mid-near.md).
 CAUCHY_STAGES = (
-    Stage(0.001, 0.15, 1.3),
-    Stage(0.005, 0.12, 1.5),
-    Stage(0.03, 0.12, 1.7),
+    Stage(0.001, 0.15, 1.3, 0.2),
+    Stage(0.005, 0.12, 1.5, 0.2),
+    Stage(0.03, 0.12, 1.7, 0.1),
     Stage(0.2, 0.12, 2.0),
 )
-# L-BFGS iterations after which a map has visually settled: with those stages, where there are few rows (so that the last
-# hundredths of recall cost little) and many; and without stages.
-FEW_ROWS, STAGED_ITERATIONS, ITERATIONS = 10_000, (250, 150), 300
+# L-BFGS iterations after which a map has visually settled: without stages; with them, where there are few rows, so that the last
+# hundredths of recall cost little, and at least. Between, they fall with the root of the number of rows.
+ITERATIONS, _STAGED_ITERATIONS, _LEAST_ITERATIONS, _FEW_ROWS = 300, 250, 150, 20_000
 # Places between shape and neighbours that have a name, and one beside them.
 NAMED, FLAT = {"shape": 0.0, "neighbors": 1.0}, "flat"
 # The share of the repulsion at "shape"; between, its logarithm is proportional.
@@ -260,12 +270,14 @@ def make_plan(source: Source, settings: Settings, run: Run) -> Plan:
     problem, distances, scale = asked.problem, asked.distances, asked.scale
     if not isinstance(settings.init, str):  # the user knows where to begin, so there is nothing to lead up to
         return Plan(problem, settings.init, (), settings.solving(ITERATIONS), scale)
-    stages = _stages(problem) if distances is None and settings.forces.cauchy else ()
+    stages: tuple[Stage, ...] = ()
+    if distances is None and settings.forces.cauchy:
+        stages = held_stages(_stages(problem), _mid_near(problem, source, settings, run))
     start = _start(problem, source, settings, run)
     if distances is not None:
         start = fit_scale(problem, start, distances)
     start = np.asarray(start, dtype=source.precision)
-    iterations = STAGED_ITERATIONS[len(start) > FEW_ROWS] if stages else ITERATIONS
+    iterations = staged_iterations(len(start)) if stages else ITERATIONS
     return Plan(problem, start, stages, settings.solving(iterations), scale)
 
 
@@ -384,6 +396,32 @@ def _stages(problem: Problem) -> tuple[Stage, ...]:
         return CAUCHY_STAGES
     # Other constraints know how wide the map is.
     return tuple(replace(stage, stretch=1.0) for stage in CAUCHY_STAGES)
+
+
+def staged_iterations(n: int) -> int:
+    """Iterations of a map of n rows that is led up to by stages."""
+    return max(_LEAST_ITERATIONS, round(_STAGED_ITERATIONS * min(1.0, math.sqrt(_FEW_ROWS / n))))
+
+
+def held_stages(stages: tuple[Stage, ...], held: Problem | None) -> tuple[Stage, ...]:
+    """Stages at which mid-near pairs, if there are any, attract as they say."""
+    return tuple(
+        replace(stage, beside=held) if stage.weight and held is not None else stage for stage in stages
+    )
+
+
+def _mid_near(problem: Problem, source: Source, settings: Settings, run: Run) -> Problem | None:
+    """The attraction of mid-near pairs; None where distances of most pairs are not known."""
+    data, matrix = source.data, isinstance(source.data, np.ndarray)
+    if not matrix and (not isinstance(data, Table) or callable(settings.metric)):
+        return None
+    compared = (
+        (lambda i, J: data[i[:, None], J]) if matrix else rows_compared(data.values, settings.metric, run)
+    )
+    pairs = mid_near_pairs(problem.n_items, compared, run)
+    return mid_near_problem(
+        problem.n_items, pairs, settings.forces, settings.n_components, run, source.weights
+    )
 
 
 def _start(problem: Problem, source: Source, settings: Settings, run: Run) -> FloatArray:

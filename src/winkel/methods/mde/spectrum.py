@@ -14,7 +14,7 @@ from ...algebra import power
 from ...problem import Centered, Stage
 from ...run import Run
 from ...typing import FloatArray
-from .plan import FEW_ROWS, STAGED_ITERATIONS, Focus, Plan, Settings, Source, make_problem
+from .plan import Focus, Plan, Settings, Source, make_problem, staged_iterations
 
 PLACES: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Iterations of a map that starts from another, in terms of those of a map by itself: four more maps then cost less than two.
@@ -33,7 +33,7 @@ def plan_after(
     ratio = focus.share / Focus(before_focus, "").share
     # Other constraints know how wide the map is.
     widening = float(power(ratio, _WIDENING / 2)) if isinstance(problem.constraint, Centered) else 1.0
-    solving = settings.solving(STAGED_ITERATIONS[len(before) > FEW_ROWS])
+    solving = settings.solving(staged_iterations(len(before)))
     return Plan(
         problem,
         np.asarray(widening * before, dtype=before.dtype),

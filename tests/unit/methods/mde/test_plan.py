@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
 import winkel as wk
 from winkel.data import as_table
+from winkel.methods import starts
 from winkel.methods.mde.grouped import GROUPS_FROM
 from winkel.methods.mde.neighbors import Forces
 from winkel.methods.mde.plan import (
@@ -14,9 +17,17 @@ from winkel.methods.mde.plan import (
     Source,
     fit_scale,
     make_plan,
+    staged_iterations,
 )
-from winkel.methods.starts import principal_start, rough_principal_start, wide_start
+from winkel.methods.starts import (
+    mid_near_pairs,
+    principal_start,
+    rough_principal_start,
+    rows_compared,
+    wide_start,
+)
 from winkel.problem import Centered, Standardized, penalties
+from winkel.problem.solving import solve
 from winkel.run import Run
 
 
@@ -67,8 +78,81 @@ def test_a_name_is_the_same_penalty_wherever_it_is_written():
 def test_the_default_plan_leads_up_to_all_pairs_by_stages():
     found = plan()
     assert isinstance(found.problem.background, penalties.Cauchy)
-    assert found.stages == CAUCHY_STAGES
+    assert [replace(stage, beside=None) for stage in found.stages] == list(CAUCHY_STAGES)
     assert found.solving.max_iter == 250
+
+
+def test_many_rows_get_fewer_iterations():
+    counts = [staged_iterations(n) for n in (2, 20_000, 30_000, 60_000, 10**7)]
+    assert counts == [250, 250, 204, 150, 150]
+
+
+def test_a_stage_is_solved_with_the_attraction_of_mid_near_pairs_beside_it():
+    found = plan()
+    Y = 30 * np.asarray(found.start, dtype=np.float64)
+    for stage in found.stages:
+        weaker = found.problem.with_background(stage.share)
+        value, gradient = stage.of(found.problem).evaluate(Y)
+        first, more = weaker.evaluate(Y), (0.0, np.zeros_like(Y))
+        if stage.weight:
+            assert stage.beside is not None
+            more = stage.beside.evaluate(Y)
+            assert more[0] > 0
+        assert value == pytest.approx(first[0] + stage.weight * more[0], rel=1e-12)
+        np.testing.assert_allclose(gradient, first[1] + stage.weight * more[1], rtol=1e-12, atol=1e-15)
+    assert [stage.weight > 0 for stage in found.stages] == [True, True, True, False]
+
+
+def test_a_graph_without_distances_of_most_pairs_has_no_mid_near_pairs():
+    graph = wk.graph.knn(rows(), 5)
+    settings = Settings.of(wk.MDE(n_neighbors=5))
+    assert all(s.beside is None for s in make_plan(Source.of(graph, settings, Run()), settings, Run()).stages)
+
+
+def test_mid_near_partners_are_the_nearest_of_six_drawn_rows(monkeypatch):
+    X, run = rows(300, 4), Run(seed=3)
+    D = np.linalg.norm(X[:, None] - X[None], axis=2)
+    pairs = mid_near_pairs(300, lambda i, J: D[i[:, None], J], run)
+    drawn = run.stream("mid-near").integers(300, (300, 10, 6))
+    expected = set()
+    for i in range(300):
+        for six in drawn[i]:
+            others = [j for j in six if j != i]
+            if others:
+                j = min(others, key=lambda j: D[i, j])
+                expected.add((min(i, j), max(i, j)))
+    assert {tuple(pair) for pair in pairs.tolist()} == expected
+    assert (np.diff(pairs[:, 0].astype(np.int64) * 300 + pairs[:, 1]) > 0).all()
+    # Neither neighbours nor strangers.
+    length, usual = D[pairs[:, 0], pairs[:, 1]].mean(), D[np.triu_indices(300, 1)].mean()
+    assert np.sort(D, axis=1)[:, 1:6].mean() < 0.8 * length < 0.8 * usual
+    # However many rows are done at a time, and for rows instead of their distances.
+    monkeypatch.setattr(starts, "_MID_NEAR_ROWS", 7)
+    np.testing.assert_array_equal(mid_near_pairs(300, rows_compared(X, "euclidean", run), run), pairs)
+
+
+def test_mid_near_pairs_of_sparse_rows_are_nearer_than_others():
+    X = rows(200, 12) * (rows(200, 12, seed=1) > 0)
+    D = np.linalg.norm(X[:, None] - X[None], axis=2)
+    pairs = mid_near_pairs(200, rows_compared(csr_matrix(X), "euclidean", Run()), Run())
+    assert D[pairs[:, 0], pairs[:, 1]].mean() < 0.9 * D[np.triu_indices(200, 1)].mean()
+
+
+def test_mid_near_pairs_keep_the_arrangement_of_groups():
+    X = wk.datasets.load_digits().X
+    settings = Settings.of(wk.MDE())
+    correlations = []
+    for held in (True, False):
+        each = []
+        for seed in range(3):
+            run = Run(seed=seed)
+            found = make_plan(Source.of(as_table(X), settings, run), settings, run)
+            stages = found.stages if held else [replace(stage, beside=None) for stage in found.stages]
+            Y = solve(found.problem, found.start, found.solving, run, stages).Y
+            report = wk.measure(X, Y, scores=["distance_correlation"], baseline=False)
+            each.append(report["distance_correlation"].value)
+        correlations.append(np.mean(each))
+    assert correlations[0] > correlations[1] + 0.02
 
 
 def test_the_default_start_is_principal_components():
