@@ -318,7 +318,7 @@ def exact_sparse(X: Matrix, k: int, metric: str, run: Run) -> tuple[Indices, Flo
     width, rule = min(k + SLACK, n - 1), RULES[metric]
     need = forecast_sparse(X, k, metric, n_jobs)
     run.check_memory(need, f"The neighbour search of {n} sparse rows", "Raise max_memory or lower n_jobs.")
-    P, factor = _prepare_sparse(X, metric)
+    P, factor = prepare_sparse(X, metric)
     indptr, indices, values = _csr_parts(P)
     norm = squared_row_norms(P).astype(np.float32)
     search = _core.SparseSearch(indptr, indices, values.astype(np.float32), P.shape[1], norm, width)
@@ -338,7 +338,7 @@ def exact_sparse(X: Matrix, k: int, metric: str, run: Run) -> tuple[Indices, Flo
     return index, distance
 
 
-def _prepare_sparse(X: Matrix, metric: str) -> tuple[Matrix, float]:
+def prepare_sparse(X: Matrix, metric: str) -> tuple[Matrix, float]:
     """The rows to search in double precision, and the factor by which distances between them are larger."""
     if metric == "cosine":
         return _unit_sparse_rows(X), 1.0

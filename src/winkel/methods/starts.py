@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from ..algebra import eigh, largest_eigenvectors, matmul, norm, power, qr, tanh
 from ..graph import Graph, path_matrix, spectral_coordinates
 from ..graph.metrics import pair_distances
+from ..graph.search import prepare_sparse, squared_row_norms
 from ..run import Run
 from ..typing import FloatArray, IntArray, Metric
 
@@ -25,8 +26,8 @@ _FAR_OUT, _MEAN_ROUNDS = 3.0, 2
 _BLOCK = 2**18  # entries of rows whose distances from the mean are taken at once
 _PIVOTS = 100  # of pivot MDS; its authors see no gain beyond about as many
 _NEAREST = 15  # neighbours at whose places a new row may begin
-# Mid-near pairs: partners of a row, at most and in all, and rows that each is the nearest of; axes that sparse rows are compared along; rows done at a time.
-_PARTNERS, _MOST_PARTNERS, _CANDIDATES, _MID_NEAR_AXES, _MID_NEAR_ROWS = 10, 400_000, 6, 10, 4096
+# Mid-near pairs: partners of a row, at most and in all; rows that each is the nearest of; rows that are done at a time.
+_PARTNERS, _MOST_PARTNERS, _CANDIDATES, _MID_NEAR_ROWS = 10, 400_000, 6, 4096
 
 
 def principal_start(X: FloatArray, n_components: int) -> FloatArray:
@@ -202,15 +203,18 @@ def mid_near_pairs(
 
 
 def rows_compared(rows: Any, metric: Metric, run: Run) -> Callable[[IntArray, IntArray], FloatArray]:
-    """The `distances` of `mid_near_pairs` for rows: by their metric, or, where they are sparse, along principal components."""
-    if issparse(rows):
-        directions = metric in ("cosine", "correlation")
-        rows = rough_principal_start(rows, _MID_NEAR_AXES, run, directions=directions)
-        metric = "euclidean"
+    """The `distances` of `mid_near_pairs` for dense or sparse rows: of their directions where the metric is one of directions,
+    else Euclidean, which is near enough to any other and cheap.
+    """
+    compared = str(metric) if metric in ("cosine", "correlation") else "euclidean"
+    sparse = prepare_sparse(rows, compared)[0] if issparse(rows) else None
 
     def distances(i: IntArray, J: IntArray) -> FloatArray:
-        pairs = np.stack([np.repeat(i, J.shape[1]), J.ravel()], axis=1).astype(np.int32)
-        return np.asarray(pair_distances(rows, pairs, str(metric), run.n_jobs)).reshape(J.shape)
+        first, second = np.repeat(i, J.shape[1]).astype(np.int32), J.ravel().astype(np.int32)
+        if sparse is not None:
+            return squared_row_norms(sparse[first] - sparse[second]).reshape(J.shape)
+        pairs = np.stack([first, second], axis=1)
+        return np.asarray(pair_distances(rows, pairs, compared, run.n_jobs)).reshape(J.shape)
 
     return distances
 

@@ -27,7 +27,7 @@ from ..graph.knn import usable_neighbors
 from ..graph.metrics import metric_name, pair_distances
 from ..graph.origin import Recall
 from ..methods.mde.distinct import Items
-from ..methods.mde.neighbors import cauchy_repulsion, list_length, mid_near_problem
+from ..methods.mde.neighbors import Forces, cauchy_repulsion, list_length, mid_near_problem
 from ..methods.mde.plan import (
     CAUCHY_STAGES,
     FLAT,
@@ -38,7 +38,7 @@ from ..methods.mde.plan import (
     staged_iterations,
 )
 from ..methods.starts import along_axes, mid_near_pairs, principal_axes, principal_sample, widened
-from ..problem import Centered, Stage
+from ..problem import Centered, Problem, Stage
 from ..problem.solving import solve
 from ..run import Run
 from ..typing import FloatArray, IntArray
@@ -243,9 +243,7 @@ def _fitted(
     usual = staged_iterations(n)
     if given is None:
         start = _start(folder, layout, items, run)
-        partners = mid_near_pairs(n, _Compared(folder.map("rows"), items.of, run), run)
-        held = mid_near_problem(n, items.of[partners].astype(np.int32), settings.forces, 2, run)
-        stages = held_stages(CAUCHY_STAGES, held)
+        stages = held_stages(CAUCHY_STAGES, focus, lambda: _mid_near(folder, items, settings.forces, run))
     else:
         usual = REFINING_ITERATIONS
         start = suited(apart(given, run)[order], problem.with_background(stages[0].share))
@@ -327,6 +325,13 @@ def _start(folder: Folder, layout: Layout, items: Items, run: Run) -> FloatArray
         first, last = layout.span(b)
         along[items.rows[first:last]] = along_axes(folder.read("rows", first, last), mean, top, 2, run)
     return np.asarray(widened(along, run)[items.rows], dtype=np.float32)
+
+
+def _mid_near(folder: Folder, items: Items, forces: Forces, run: Run) -> Problem:
+    """The attraction of mid-near pairs: those of the rows in memory, in the order of cells."""
+    place = items.of
+    pairs = mid_near_pairs(len(place), _Compared(folder.map("rows"), place, run), run)
+    return mid_near_problem(len(place), place[pairs].astype(np.int32), forces, 2, run)
 
 
 @dataclass(frozen=True)

@@ -43,12 +43,12 @@ from .neighbors import (
 # Stages of weak repulsion that lead to the Cauchy penalty: what belongs together gathers before it is spread out. A map that
 # repels more is wider, so it is stretched between stages. With a narrow start the objective ends lower than with three
 # stages from 0.03 on and a wide one on digits, COIL, cells and, by far, MNIST; on the mammoth it is 1 % higher.
-# The last number is what mid-near pairs attract on the way, as a part of what neighbours do: they keep what is far apart in its
-# arrangement, and count for nothing in the end (benchmarks/results/mid-near.md).
+# The last number is what mid-near pairs attract on the way, as a part of what neighbours do: they keep the arrangement of what is far
+# apart. Later on they would hold classes apart that belong together (benchmarks/results/mid-near.md).
 CAUCHY_STAGES = (
-    Stage(0.001, 0.15, 1.3, 0.2),
-    Stage(0.005, 0.12, 1.5, 0.2),
-    Stage(0.03, 0.12, 1.7, 0.1),
+    Stage(0.001, 0.15, 1.3, 0.3),
+    Stage(0.005, 0.12, 1.5),
+    Stage(0.03, 0.12, 1.7),
     Stage(0.2, 0.12, 2.0),
 )
 # L-BFGS iterations after which a map has visually settled: without stages; with them, where there are few rows, so that the last
@@ -272,7 +272,8 @@ def make_plan(source: Source, settings: Settings, run: Run) -> Plan:
         return Plan(problem, settings.init, (), settings.solving(ITERATIONS), scale)
     stages: tuple[Stage, ...] = ()
     if distances is None and settings.forces.cauchy:
-        stages = held_stages(_stages(problem), _mid_near(problem, source, settings, run))
+        focus = focus_of(source, settings, run)
+        stages = held_stages(_stages(problem), focus, lambda: _mid_near(problem, source, settings, run))
     start = _start(problem, source, settings, run)
     if distances is not None:
         start = fit_scale(problem, start, distances)
@@ -403,10 +404,20 @@ def staged_iterations(n: int) -> int:
     return max(_LEAST_ITERATIONS, round(_STAGED_ITERATIONS * min(1.0, math.sqrt(_FEW_ROWS / n))))
 
 
-def held_stages(stages: tuple[Stage, ...], held: Problem | None) -> tuple[Stage, ...]:
-    """Stages at which mid-near pairs, if there are any, attract as they say."""
+def held_stages(
+    stages: tuple[Stage, ...], focus: Focus, mid_near: Callable[[], Problem | None]
+) -> tuple[Stage, ...]:
+    """Stages at which mid-near pairs, if there are any, attract.
+
+    The more a map is to keep the shape, the less they do: along a bent shape, distances in space say little.
+    """
+    share = float(focus.value)
+    held = mid_near() if share > 0 else None
+    if held is None:
+        return stages
     return tuple(
-        replace(stage, beside=held) if stage.weight and held is not None else stage for stage in stages
+        replace(stage, weight=share * stage.weight, beside=held if stage.weight > 0 else None)
+        for stage in stages
     )
 
 
