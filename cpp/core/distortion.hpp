@@ -48,10 +48,10 @@ struct Ratio {
   T value, lift, over;
 };
 
-// f(d) = log(argument) + rest / argument and d f'(d) = lift / argument.
+// f(d) = log(1 + x) and d f'(d) = lift / sum, where the sum is that of 1 and x.
 template <class T>
 struct Logarithm {
-  T argument, rest, lift;
+  T x, sum, lift;
 };
 
 // The value f(d) and the factor f'(d) / d.
@@ -74,12 +74,10 @@ WINKEL_INLINE Pull<T> pull(const Ratio<T>& f, T square) {
 // The division of the logarithm is the one of the slope as well.
 template <class T>
 WINKEL_INLINE Pull<T> pull(const Logarithm<T>& f, T square) {
-  const auto parts = vecmath::log_parts(f.argument);
-  const T over = f.argument * square, above = T(2) + parts.fraction;
+  const auto parts = vecmath::log1p_parts(f.x, f.sum);
+  const T over = f.sum * square, above = T(2) + parts.fraction;
   const T shared = T(1) / (above * over);
-  const T inverse = above * shared;
-  const T value = vecmath::log_of(parts, parts.fraction * (over * shared));
-  return {value + f.rest * (inverse * square), f.lift * inverse};
+  return {vecmath::log_of(parts, parts.fraction * (over * shared)), f.lift * (above * shared)};
 }
 
 // d^exponent; the common exponents need no logarithm.
@@ -149,9 +147,8 @@ template <class P>
 struct Log1p {
   template <class T>
   static WINKEL_INLINE Logarithm<T> at(const Pair<T>& p) {
-    const T u = vecmath::smaller(P::of(p), T(1e18));
-    const T t = T(1) + u;
-    return {t, u - (t - T(1)), p.first * u};
+    const T u = vecmath::smaller_size(P::of(p), T(1e18));
+    return {u, T(1) + u, p.first * u};
   }
 };
 
@@ -188,12 +185,12 @@ struct Log {
   template <class T>
   static WINKEL_INLINE Logarithm<T> at(const Pair<T>& p) {
     const T u = P::of(p);
-    const auto parts = vecmath::exp_parts(-u);
-    const T e = u < vecmath::Format<T>::exp_range ? parts.power + parts.power * parts.fraction : T(0);
-    const T rest = (T(1) - parts.power) - parts.power * parts.fraction;  // 1 - exp(-u)
-    // For larger u what 1 - e rounds away matters to the logarithm; for smaller u `rest` is exact.
-    const T lost = u > T(0.6931472) ? (T(1) - rest) - e : T(0);
-    return {rest, lost, p.first * u * e};
+    constexpr T range = vecmath::Format<T>::exp_range;
+    const auto parts = vecmath::exp_parts_within(-vecmath::smaller_size(u, range));
+    const T e = vecmath::either(u < range, parts.power + parts.power * parts.fraction, T(0));
+    const T rest =
+        (T(1) - parts.power) - parts.power * parts.fraction;  // 1 - e, exact to rounding near u = 0
+    return {-e, rest, p.first * u * e};
   }
 };
 
@@ -304,12 +301,17 @@ WINKEL_CLONES double apply(const T* __restrict squares, const T* __restrict weig
   T values[kChunk];
   const int64_t whole =
       count / kLanes * kLanes;  // count itself; told so, the compiler adds no loop for the rest
+  typename vecmath::Format<T>::Word below = 0;
   for (int64_t k = 0; k < whole; ++k) {
     const T square = vecmath::larger(squares[k], floor2);
     const Pull<T> f = pull(F::at(Pair<T>{std::sqrt(square), square, deviations[k], first, second}), square);
     factors[k] = weights[k] * f.factor;
-    values[k] = weights[k] * (f.value + T(0.5) * f.factor * (vecmath::smaller(squares[k], floor2) - floor2));
+    values[k] = weights[k] * f.value;
+    below |= squares[k] < floor2 ? 1 : 0;
   }
+  // Few pairs are as close as that.
+  for (int64_t k = 0; below != 0 && k < whole; ++k)
+    values[k] += T(0.5) * factors[k] * (vecmath::smaller(squares[k], floor2) - floor2);
   // Enough lanes to hide the latency of additions; the last ones are filled up with zeros.
   constexpr int64_t lanes = 4 * kLanes;
   double sums[lanes] = {};

@@ -7,6 +7,7 @@
 //
 //     gather the differences  ->  distortion loop (factors, values)  ->  add factor x difference to the lanes
 //
+// The distortion loop runs over a chunk of entries at once, which may hold several slices or part of one.
 // Rows of like length share a slice, and rows longer than kLongest are cut into segments that are added up
 // afterwards. Items are renumbered by a caller's order so that neighbours in the graph are neighbours in
 // memory.
@@ -54,10 +55,16 @@ namespace pairs {
 // costs less than gathering each coordinate. `diff` holds component c of entry e at c * kChunk + e.
 template <class T, int M, int Width>
 struct ByLane {
+  static constexpr int components = M, padded = Width;
+
+  static int64_t stride(int64_t) { return 1; }
+
   static WINKEL_CLONES void differences(const T* __restrict Y, int64_t, const int32_t* __restrict neighbor,
-                                        const T* __restrict own, int64_t columns, T* __restrict diff,
+                                        const int32_t* __restrict row, int64_t columns, T* __restrict diff,
                                         T* __restrict squares) {
-    T rows[kChunk * Width];
+    T own[kLanes * Width], rows[kChunk * Width];
+    for (int64_t l = 0; l < kLanes; ++l)
+      std::memcpy(own + l * Width, Y + int64_t{row[l]} * Width, Width * sizeof(T));
     for (int64_t e = 0; e < columns * kLanes; ++e)
       std::memcpy(rows + e * Width, Y + neighbor[e], Width * sizeof(T));
     for (int64_t k = 0; k < columns; ++k) {
@@ -92,13 +99,17 @@ struct ByLane {
 // time.
 template <class T, int Width>
 struct ByRow {
+  static constexpr int components = 0, padded = 0;
+
+  static int64_t stride(int64_t width) { return width; }
+
   static WINKEL_CLONES void differences(const T* __restrict Y, int64_t padded,
-                                        const int32_t* __restrict neighbor, const T* __restrict own,
+                                        const int32_t* __restrict neighbor, const int32_t* __restrict row,
                                         int64_t columns, T* __restrict diff, T* __restrict squares) {
     const int64_t width = Width > 0 ? Width : padded, count = columns * kLanes;
     for (int64_t e = 0; e < count; ++e) {
-      for (int64_t c = 0; c < width; ++c)
-        diff[e * width + c] = own[(e % kLanes) * width + c] - Y[neighbor[e] + c];
+      const T* const own = Y + row[e % kLanes] * width;
+      for (int64_t c = 0; c < width; ++c) diff[e * width + c] = own[c] - Y[neighbor[e] + c];
     }
     // Sums of squares in halves, each a loop of its own that becomes vector code.
     T eight[kChunk * 8], four[kChunk * 4], two[kChunk * 2];
@@ -131,6 +142,28 @@ struct ByRow {
     }
   }
 };
+
+// Where the sums of lanes go: to rows of the gradient, or of pieces beyond its n rows.
+template <class T>
+struct Rows {
+  int64_t n, m, width;  // width: of the sums
+  T scale;
+  bool add;  // to what the gradient holds; pieces are new
+  T *gradient, *pieces;
+};
+
+// M components and their padded number; 0 when they are known only at run time.
+template <class T, int M, int Width>
+void write(const T* sums, const Rows<T>& rows, const int32_t* target) {
+  const int64_t m = M > 0 ? M : rows.m, width = Width > 0 ? Width : rows.width;
+  for (int64_t l = 0; l < kLanes; ++l) {
+    const int64_t r = target[l];
+    if (r < 0) continue;
+    const bool add = rows.add && r < rows.n;
+    T* out = r < rows.n ? rows.gradient + r * m : rows.pieces + (r - rows.n) * m;
+    for (int64_t c = 0; c < m; ++c) out[c] = (add ? out[c] : T(0)) + rows.scale * sums[l * width + c];
+  }
+}
 
 // weight where the lane has a neighbour in this column, else zero.
 template <class T>
@@ -167,13 +200,16 @@ T* line_start(T* p) {
 // The two passes around the distortion loop for a number of components.
 template <class T>
 struct PairPasses {
-  int64_t width;  // components, padded
-  void (*differences)(const T*, int64_t, const int32_t*, const T*, int64_t, T*, T*);
+  int64_t width;   // components, padded
+  int64_t stride;  // from an entry's differences to the next one's
+  void (*differences)(const T*, int64_t, const int32_t*, const int32_t*, int64_t, T*, T*);
   void (*accumulate)(const T*, const T*, int64_t, int64_t, T*);
+  void (*write)(const T*, const pairs::Rows<T>&, const int32_t*);
 
   template <class P>
   static PairPasses of(int64_t width) {
-    return {width, kernel<P::differences>(), kernel<P::accumulate>()};
+    return {width, P::stride(width), kernel<P::differences>(), kernel<P::accumulate>(),
+            pairs::write<T, P::components, P::padded>};
   }
 
   static PairPasses for_components(int64_t m) {
@@ -223,8 +259,12 @@ class PairPlan {
     if (weights != nullptr) g.weight.assign(size, T(0));
     if (deviations != nullptr) g.deviation.assign(size, T(1));
     if (loop == nullptr) g.pair.assign(size, -1), pairs_with_factors_ = std::max(pairs_with_factors_, count);
+    // Where a lane has no pair any more its last one stands, with a weight of zero: few pairs are close to
+    // zero.
+    int64_t items[kLanes] = {};
     each_entry(g, segments, [&](size_t e, const Segment* seg, int64_t k, int32_t row) {
-      int64_t item = row;  // where there is no pair
+      int64_t& item = items[e % kLanes];
+      if (k == 0) item = row;
       if (seg != nullptr) {
         const auto pair = static_cast<size_t>(ends.pair[static_cast<size_t>(seg->begin + k)]);
         item = int64_t{edges[2 * pair]} + edges[2 * pair + 1] - row;
@@ -270,27 +310,22 @@ class PairPlan {
     T* gradient;
   };
 
-  // What a thread needs for a slice.
+  // What a thread needs for a block of slices.
   struct Work {
-    explicit Work(int64_t width, int64_t columns)
-        : own(static_cast<size_t>(kLanes * width)),
-          sums(own.size()),
-          diff(static_cast<size_t>((width <= 4 ? kChunk : columns * kLanes) * width)),
+    Work(int64_t width, int64_t entries)
+        : sums(static_cast<size_t>(kLanes * width)),
+          diff(static_cast<size_t>((width <= 4 ? kChunk : entries) * width)),
           squares(static_cast<size_t>(kChunk)),
           factors(squares.size()),
           weights(squares.size()) {}
-    std::vector<T> own, sums, diff, squares, factors, weights;
+    std::vector<T> sums, diff, squares, factors, weights;
   };
 
   double run(const Task& t, int threads) const {
     const int64_t slices = static_cast<int64_t>(t.g.start.size()) - 1;
     std::vector<T> pieces(static_cast<size_t>(t.g.split_start.back() * m_));
-    const double sum = parallel_sum(slices, kSlicesPerBlock, threads, [&](int64_t lo, int64_t hi) {
-      Work work(passes_.width, columns_);
-      double part = 0.0;
-      for (int64_t s = lo; s < hi; ++s) part += slice(t, s, work, pieces.data());
-      return part;
-    });
+    const double sum = parallel_sum(slices, kSlicesPerBlock, threads,
+                                    [&](int64_t lo, int64_t hi) { return block(t, lo, hi, pieces.data()); });
     for (size_t i = 0; i < t.g.split.size(); ++i) {
       T* out = t.gradient + int64_t{t.g.split[i]} * m_;
       for (int64_t c = 0; c < m_; ++c) {
@@ -304,59 +339,62 @@ class PairPlan {
     return sum;
   }
 
-  double slice(const Task& t, int64_t s, Work& work, T* pieces) const {
-    const int64_t width = passes_.width;
-    for (int64_t l = 0; l < kLanes; ++l) {
-      const T* y = t.Y + int64_t{t.g.row[static_cast<size_t>(s * kLanes + l)]} * width;
-      for (int64_t c = 0; c < width; ++c) work.own[static_cast<size_t>(l * width + c)] = y[c];
-    }
-    std::fill(work.sums.begin(), work.sums.end(), T(0));
-    const int64_t first = t.g.start[static_cast<size_t>(s)];
-    const int64_t columns = (t.g.start[static_cast<size_t>(s + 1)] - first) / kLanes;
+  // Slices [lo, hi). Their entries lie one after another and are gone through by chunks, wherever slices end:
+  // the distortion loop runs over many pairs, however few a slice has.
+  double block(const Task& t, int64_t lo, int64_t hi, T* pieces) const {
+    const int64_t* const start = t.g.start.data();
+    const int64_t chunk = columns_ * kLanes;
+    const pairs::Rows<T> rows{n_, m_, passes_.width, t.scale, t.add, t.gradient, pieces};
+    Work work(passes_.width, chunk);
     double value = 0.0;
-    for (int64_t k = 0; k < columns; k += columns_) {
-      const int64_t now = std::min(columns_, columns - k), at = first + k * kLanes;
-      passes_.differences(t.Y, width, t.g.neighbor.data() + at, work.own.data(), now, work.diff.data(),
-                          work.squares.data());
-      value += force_factors(t, s, k, now, at, work);
-      passes_.accumulate(work.diff.data(), work.factors.data(), width, now, work.sums.data());
+    int64_t s = lo;  // the first slice whose sums are not whole
+    for (int64_t at = start[lo]; s < hi; at += chunk) {
+      const int64_t end = std::min(start[hi], at + chunk);
+      for (int64_t r = s; r < hi && start[r] < end; ++r)
+        differences(t, r, std::max(at, start[r]), std::min(end, start[r + 1]), at, work);
+      if (at < end) value += force_factors(t, at, end - at, work);
+      for (; s < hi; ++s) {
+        if (start[s] >= at) std::fill(work.sums.begin(), work.sums.end(), T(0));
+        accumulate(std::max(at, start[s]), std::min(end, start[s + 1]), at, work);
+        if (start[s + 1] > end) break;
+        passes_.write(work.sums.data(), rows, t.g.target.data() + s * kLanes);
+      }
     }
-    write(t, s, work.sums.data(), pieces);
     return value;
   }
 
-  double force_factors(const Task& t, int64_t s, int64_t k, int64_t now, int64_t at, Work& work) const {
+  // Entries [from, to) of slice s, in the chunk that begins with entry `at`.
+  void differences(const Task& t, int64_t s, int64_t from, int64_t to, int64_t at, Work& work) const {
+    const PairGroup<T>& g = t.g;
+    const int64_t first = g.start[static_cast<size_t>(s)];
+    const int64_t place = from - at, columns = (to - from) / kLanes;
+    passes_.differences(t.Y, passes_.width, g.neighbor.data() + from, g.row.data() + s * kLanes, columns,
+                        work.diff.data() + place * passes_.stride, work.squares.data() + place);
+    if (g.loop != nullptr && g.weight.empty()) {
+      kernel<pairs::lane_weights<T>>()(
+          g.length.data() + s * kLanes, static_cast<int32_t>((from - first) / kLanes),
+          static_cast<int32_t>(columns), g.common_weight, work.weights.data() + place);
+    }
+  }
+
+  double force_factors(const Task& t, int64_t at, int64_t count, Work& work) const {
     const PairGroup<T>& g = t.g;
     if (g.loop == nullptr) {
-      for (int64_t e = 0; e < now * kLanes; ++e) {
+      for (int64_t e = 0; e < count; ++e) {
         const int64_t pair = g.pair[static_cast<size_t>(at + e)];
         work.factors[static_cast<size_t>(e)] = pair < 0 ? T(0) : t.factors[pair];
       }
       return 0.0;
     }
-    const T* weight = work.weights.data();
-    if (g.weight.empty()) {
-      kernel<pairs::lane_weights<T>>()(g.length.data() + s * kLanes, static_cast<int32_t>(k),
-                                       static_cast<int32_t>(now), g.common_weight, work.weights.data());
-    } else {
-      weight = g.weight.data() + at;
-    }
+    const T* weight = g.weight.empty() ? work.weights.data() : g.weight.data() + at;
     const T* deviation = g.deviation.empty() ? weight : g.deviation.data() + at;  // penalties read none
-    return g.loop(work.squares.data(), weight, deviation, now * kLanes, &g.params, work.factors.data());
+    return g.loop(work.squares.data(), weight, deviation, count, &g.params, work.factors.data());
   }
 
-  void write(const Task& t, int64_t s, const T* sums, T* pieces) const {
-    for (int64_t l = 0; l < kLanes; ++l) {
-      const int64_t target = t.g.target[static_cast<size_t>(s * kLanes + l)];
-      if (target < 0) continue;
-      const T* sum = sums + l * passes_.width;
-      if (target >= n_) {
-        for (int64_t c = 0; c < m_; ++c) pieces[(target - n_) * m_ + c] = t.scale * sum[c];
-        continue;
-      }
-      T* out = t.gradient + target * m_;
-      for (int64_t c = 0; c < m_; ++c) out[c] = (t.add ? out[c] : T(0)) + t.scale * sum[c];
-    }
+  void accumulate(int64_t from, int64_t to, int64_t at, Work& work) const {
+    const int64_t place = from - at;
+    passes_.accumulate(work.diff.data() + place * passes_.stride, work.factors.data() + place, passes_.width,
+                       (to - from) / kLanes, work.sums.data());
   }
 
   // The pairs of each item, in the order of the list: those of item r from begin[r] on.

@@ -93,6 +93,20 @@ WINKEL_INLINE T smaller(T x, T y) {
   return x < y ? x : y;
 }
 
+// x or y, chosen by bits: of each condition GCC makes a copy of what follows it.
+template <class T>
+WINKEL_INLINE T either(bool first, T x, T y) {
+  using Word = typename Format<T>::Word;
+  const Word mask = Word(0) - Word(first);
+  return from_bits<T>((to_bits(x) & mask) | (to_bits(y) & ~mask));
+}
+
+// The smaller of x and y, which are not negative, without a condition either.
+template <class T>
+WINKEL_INLINE T smaller_size(T x, T y) {
+  return from_bits<T>(smaller(to_bits(x), to_bits(y)));
+}
+
 // c[0] + c[1] x + ...
 template <class T, size_t Terms>
 WINKEL_INLINE T polynomial(const std::array<T, Terms>& c, T x) {
@@ -110,15 +124,20 @@ struct ExpParts {
   T power, fraction;
 };
 
+// x must lie within the range.
 template <class T>
-WINKEL_INLINE ExpParts<T> exp_parts(T x) {
+WINKEL_INLINE ExpParts<T> exp_parts_within(T x) {
   using F = Format<T>;
-  x = larger(smaller(x, F::exp_range), -F::exp_range);
   const T shifted = x * T(1.44269504088896340736) + F::round_shift;
   const T n = shifted - F::round_shift;
   const T r = (x - n * F::ln2_high) - n * F::ln2_low;
   const T power = from_bits<T>((to_bits(shifted) << F::mantissa) + F::one);
   return {power, r + r * r * polynomial(F::exp_tail, r)};
+}
+
+template <class T>
+WINKEL_INLINE ExpParts<T> exp_parts(T x) {
+  return exp_parts_within(larger(smaller(x, Format<T>::exp_range), -Format<T>::exp_range));
 }
 
 // exp(x), with x limited to +-87 (float) or +-708 (double).
@@ -175,11 +194,21 @@ WINKEL_INLINE T log(T x) {
   return log_of(parts, parts.fraction / (T(2) + parts.fraction));
 }
 
-// log(1 + x) for x > -1; what 1 + x rounds away is put back to first order.
+// The parts of 1 + x from that sum as it was rounded: where the exponent is 0, x itself is the fraction, and
+// nothing is lost.
+template <class T>
+WINKEL_INLINE LogParts<T> log1p_parts(T x, T sum) {
+  using F = Format<T>;
+  const auto parts = log_parts(sum);
+  const auto exponent = (to_bits(sum) + (F::one - F::sqrt_half)) >> F::mantissa;
+  return {parts.exponent, either(exponent == (F::one >> F::mantissa), x, parts.fraction)};
+}
+
+// log(1 + x) for x > -1.
 template <class T>
 WINKEL_INLINE T log1p(T x) {
-  const T t = T(1) + x;
-  return log(t) + (x - (t - T(1))) / t;
+  const auto parts = log1p_parts(x, T(1) + x);
+  return log_of(parts, parts.fraction / (T(2) + parts.fraction));
 }
 
 // The sum of (-1)^k x^(2k + From) / (2k + From)! up to the power Last: sine from 1, cosine from 0.

@@ -12,6 +12,7 @@
 #include "core/eigen.hpp"
 #include "core/lvm_tiles.hpp"
 #include "core/nndescent.hpp"
+#include "core/pairs.hpp"
 #include "core/panels.hpp"
 #include "core/radial.hpp"
 #include "core/refine.hpp"
@@ -172,6 +173,7 @@ void pushes() {
   auto squares = numbers<float>(kChunk, 10);
   for (float& s : squares) s = s * s * 4.0f;
   distorted<distortion::Log1p<distortion::AnyPower>>("log1p", squares);
+  distorted<distortion::Log<distortion::Power1>>("log", squares);
   distorted<distortion::LogisticPenalty>("logistic penalty", squares);
   distorted<distortion::SoftFractionalLoss>("soft fractional loss", squares);
   const winkel::forces::CurveParams curve{1.6, 0.9, 1e-3};
@@ -186,6 +188,30 @@ void pushes() {
   tell("spread", held);
   read<float>(grid, Y.data(), n, held.data(), 1, read_values.data(), gradients.data());
   tell("read", gradients);
+}
+
+// Rows with many pairs and few, and one with more than a segment holds.
+template <class T>
+void pulls(const std::string& type, int64_t m) {
+  const int64_t n = 700;
+  const auto Y = numbers<T>(static_cast<size_t>(n * m), 14);
+  const Random random(5, 0);
+  std::vector<int32_t> edges;
+  for (int32_t i = 1; i < n; ++i) {
+    edges.insert(edges.end(), {0, i});
+    for (int k = 0; k < i % 9; ++k)
+      edges.insert(edges.end(),
+                   {i, static_cast<int32_t>(random.uniform(static_cast<uint64_t>(i * 9 + k)) * i)});
+  }
+  PairPlan<T> plan(n, m);
+  const auto count = static_cast<int64_t>(edges.size() / 2);
+  for (const char* name : {"log1p", "log"}) {
+    const DistortionParams params{1.5, 0.0, 1e-2};
+    plan.add(distortion_loop<T>(name, params), params, edges.data(), count, nullptr, 0.7, nullptr);
+  }
+  std::vector<T> gradient(Y.size());
+  gradient.push_back(static_cast<T>(plan.evaluate(Y.data(), T(0.5), nullptr, 1, gradient.data())));
+  tell("pairs in " + std::to_string(m) + " " + type, gradient);
 }
 
 void latent() {
@@ -216,6 +242,10 @@ int main() {
   tiles();
   searches();
   pushes();
+  for (const int64_t m : {1, 2, 3, 10}) {
+    pulls<float>("float", m);
+    pulls<double>("double", m);
+  }
   latent();
   return 0;
 }
