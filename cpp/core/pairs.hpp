@@ -51,13 +51,37 @@ struct PairGroup {
 
 namespace pairs {
 
+// Where the sums of lanes go: to rows of the gradient, or of pieces beyond its n rows.
+template <class T>
+struct Rows {
+  int64_t n, m, width;  // width: of the sums
+  T scale;
+  bool add;  // to what the gradient holds; pieces are new
+  T *gradient, *pieces;
+};
+
+// M components and their padded number; 0 when they are known only at run time.
+template <class T, int M, int Width>
+void write_rows(const T* sums, const Rows<T>& rows, const int32_t* target) {
+  const int64_t m = M > 0 ? M : rows.m, width = Width > 0 ? Width : rows.width;
+  for (int64_t l = 0; l < kLanes; ++l) {
+    const int64_t r = target[l];
+    if (r < 0) continue;
+    const bool add = rows.add && r < rows.n;
+    T* out = r < rows.n ? rows.gradient + r * m : rows.pieces + (r - rows.n) * m;
+    for (int64_t c = 0; c < m; ++c) out[c] = (add ? out[c] : T(0)) + rows.scale * sums[l * width + c];
+  }
+}
+
 // Few components: coordinate by coordinate, all lanes at once. Rows are first copied side by side, which
 // costs less than gathering each coordinate. `diff` holds component c of entry e at c * kChunk + e.
 template <class T, int M, int Width>
 struct ByLane {
-  static constexpr int components = M, padded = Width;
-
   static int64_t stride(int64_t) { return 1; }
+
+  static void write(const T* sums, const Rows<T>& rows, const int32_t* target) {
+    write_rows<T, M, Width>(sums, rows, target);
+  }
 
   static WINKEL_CLONES void differences(const T* __restrict Y, int64_t, const int32_t* __restrict neighbor,
                                         const int32_t* __restrict row, int64_t columns, T* __restrict diff,
@@ -99,9 +123,11 @@ struct ByLane {
 // time.
 template <class T, int Width>
 struct ByRow {
-  static constexpr int components = 0, padded = 0;
-
   static int64_t stride(int64_t width) { return width; }
+
+  static void write(const T* sums, const Rows<T>& rows, const int32_t* target) {
+    write_rows<T, 0, 0>(sums, rows, target);
+  }
 
   static WINKEL_CLONES void differences(const T* __restrict Y, int64_t padded,
                                         const int32_t* __restrict neighbor, const int32_t* __restrict row,
@@ -142,28 +168,6 @@ struct ByRow {
     }
   }
 };
-
-// Where the sums of lanes go: to rows of the gradient, or of pieces beyond its n rows.
-template <class T>
-struct Rows {
-  int64_t n, m, width;  // width: of the sums
-  T scale;
-  bool add;  // to what the gradient holds; pieces are new
-  T *gradient, *pieces;
-};
-
-// M components and their padded number; 0 when they are known only at run time.
-template <class T, int M, int Width>
-void write(const T* sums, const Rows<T>& rows, const int32_t* target) {
-  const int64_t m = M > 0 ? M : rows.m, width = Width > 0 ? Width : rows.width;
-  for (int64_t l = 0; l < kLanes; ++l) {
-    const int64_t r = target[l];
-    if (r < 0) continue;
-    const bool add = rows.add && r < rows.n;
-    T* out = r < rows.n ? rows.gradient + r * m : rows.pieces + (r - rows.n) * m;
-    for (int64_t c = 0; c < m; ++c) out[c] = (add ? out[c] : T(0)) + rows.scale * sums[l * width + c];
-  }
-}
 
 // weight where the lane has a neighbour in this column, else zero.
 template <class T>
@@ -208,8 +212,7 @@ struct PairPasses {
 
   template <class P>
   static PairPasses of(int64_t width) {
-    return {width, P::stride(width), kernel<P::differences>(), kernel<P::accumulate>(),
-            pairs::write<T, P::components, P::padded>};
+    return {width, P::stride(width), kernel<P::differences>(), kernel<P::accumulate>(), P::write};
   }
 
   static PairPasses for_components(int64_t m) {

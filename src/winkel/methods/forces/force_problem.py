@@ -186,8 +186,9 @@ class ForceProblem:
         return potentials, force
 
     def _field_sum(self, Y: FloatArray, charges: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-        m, kernel = Y.shape[1], _tree_kernel(self.kernel, self.all_form)
-        if kernel is None:
+        m = Y.shape[1]
+        field = _tree_field(self.kernel, self.all_form, m, self.n_jobs)
+        if field is None:
             grid = _grid_field(self.kernel, self.all_form, self.n_jobs)
             if m != 2 or grid is None:
                 raise InvalidParameterError(_no_field(self.kernel, self.all_form, m))
@@ -199,7 +200,6 @@ class ForceProblem:
                 return found
         # The tree knows no factor of the distance, so the points are stretched by it.
         stretch = self.kernel.stretch
-        field = Field(kernel, m, tolerance=TOLERANCE, n_jobs=self.n_jobs)
         sums_by_tree = field.evaluate(Y * Y.dtype.type(stretch), charges)
         return sums_by_tree.potentials, Y.dtype.type(0.5 * stretch) * sums_by_tree.forces
 
@@ -283,6 +283,13 @@ def _smooth_form(kernel: MapKernel, form: str) -> Callable[[Matrix], Matrix] | N
     if form == "square":
         return lambda s: np.square(kernel.value(s))
     return None
+
+
+@lru_cache(maxsize=16)
+def _tree_field(kernel: MapKernel, form: str, m: int, n_jobs: int) -> Field | None:
+    """The field of the function that `_tree_kernel` gives, or None."""
+    found = _tree_kernel(kernel, form)
+    return None if found is None else Field(found, m, tolerance=TOLERANCE, n_jobs=n_jobs)
 
 
 def _tree_kernel(kernel: MapKernel, form: str) -> Kernel | None:

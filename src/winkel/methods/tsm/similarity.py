@@ -161,9 +161,9 @@ def find_angles(X: Rows, sparsity: float, run: Run) -> AngleHistogram:
         nearest[start : start + 64] = np.nanmax(cosine, axis=1)
         bins = ((others + 1.0) * 0.5 * (len(fine) - 1)).astype(np.int64)
         fine += np.bincount(bins, minlength=len(fine))
-        counts += np.histogram(np.degrees(arccos(others)), edges)[0]
+        counts += _counted(others)
     threshold = _quantile(fine, sparsity)
-    closest = np.histogram(np.degrees(arccos(nearest)), edges)[0].astype(np.float64)
+    closest = _counted(nearest)
     others = np.maximum(counts - closest, 0.0)
     kept = float(np.mean(nearest > threshold))
     return AngleHistogram(edges, _density(closest), _density(others), threshold, sparsity, kept)
@@ -174,6 +174,12 @@ def _quantile(fine: Matrix, sparsity: float) -> float:
     place = int(np.searchsorted(np.cumsum(fine), sparsity * fine.sum()))
     cosine = (min(place, len(fine) - 1) + 0.5) / (len(fine) - 1) * 2.0 - 1.0
     return float(np.clip(cosine, _LOWEST, _HIGHEST))
+
+
+def _counted(cosines: FloatArray) -> Matrix:
+    """How many of the angles lie in each degree; `np.histogram` would sort them all."""
+    degrees = np.degrees(arccos(cosines)).astype(np.int64)
+    return np.bincount(np.minimum(degrees, _BINS - 1), minlength=_BINS).astype(np.float64)
 
 
 def _density(counts: Matrix) -> Matrix:
