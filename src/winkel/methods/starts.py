@@ -20,9 +20,9 @@ SAMPLE, _OVERSAMPLING, _SUBSPACE_ITERATIONS = 10_000, 8, 8  # of principal compo
 # A start by principal components: its standard deviation in terms of the root (in space, the cube root) of the number of rows, in
 # units of the Cauchy penalty; where rows far out end, and the noise, in standard deviations.
 _START_WIDTH, _WIDEST, _START_NOISE = 0.02, 3.0, 0.01
-# Rows farther from the mean than so many times the median of their distances count as if they were there: a few bad rows, far out, would
-# else decide where all others begin.
-_FAR_OUT, _MEAN_ROUNDS = 3.0, 2
+# Rows farther from the mean than so many times the median of their distances count as if they were there, and those farther still
+# do not count: bad rows, far out, would else decide where all others begin.
+_FAR_OUT, _TOO_FAR, _MEAN_ROUNDS = 3.0, 9.0, 5
 _BLOCK = 2**18  # entries of rows whose distances from the mean are taken at once
 _PIVOTS = 100  # of pivot MDS; its authors see no gain beyond about as many
 _NEAREST = 15  # neighbours at whose places a new row may begin
@@ -98,15 +98,16 @@ def principal_axes(
 def _mean_and_weights(
     rows: Any, scale: NDArray[np.float64], run: Run
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The mean of rows times `scale`, and by what each row's distance from it is multiplied: 1 but for rows far out."""
+    """The mean of rows times `scale`, and by what each row's distance from it is multiplied: 1 but for rows far out, 0 for those too far."""
     weight = np.ones(len(scale))
     mean = _times(rows.T, (scale / len(scale))[:, None], run)[:, 0]
     for _ in range(_MEAN_ROUNDS):
         distance = _distances(rows, scale, mean, run)
-        most = _FAR_OUT * float(np.median(distance))
+        median = float(np.median(distance))
+        most = _FAR_OUT * median
         if not 0 < most < float(distance.max()):
             break
-        weight = most / np.maximum(distance, most)
+        weight = np.where(distance > _TOO_FAR * median, 0.0, most / np.maximum(distance, most))
         share = weight / float(np.sum(weight))
         mean = _times(rows.T, (scale * share)[:, None], run)[:, 0]
     return mean, weight

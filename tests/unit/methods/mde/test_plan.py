@@ -231,11 +231,15 @@ def test_scale_is_the_best_in_squares():
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
-def test_bad_rows_far_out_do_not_decide_where_a_map_begins(form):
+@pytest.mark.parametrize(
+    ("n_bad", "medians"), [(8, 8), (100, 30)]
+)  # few are drawn in; a fifth of all, so far out, do not count
+def test_bad_rows_far_out_do_not_decide_where_a_map_begins(form, n_bad, medians):
     rng = np.random.default_rng(0)
-    good = np.diag([3.0, 2.0, *[1.0] * 8]) @ rng.normal(size=(10, 400))
-    bad = 40 * np.abs(rng.normal(size=(40, 10))) * (np.arange(10) > 7)
-    rows = np.vstack([good.T, bad])
+    good = (np.diag([3.0, 2.0, *[1.0] * 8]) @ rng.normal(size=(10, 400))).T
+    bad = np.abs(rng.normal(size=(n_bad, 10))) * (np.arange(10) > 7)
+    bad *= medians * np.median(np.linalg.norm(good, axis=1)) / np.linalg.norm(bad, axis=1, keepdims=True)
+    rows = np.vstack([good, bad])
     start = rough_principal_start(form(rows), 2, Run())[:400]
     # The first two columns, in which the good rows vary the most, and not the last two.
     A = np.column_stack([start, np.ones(400)])
