@@ -332,7 +332,7 @@ def genetics(options: argparse.Namespace) -> None:
             for loss in ("absolute", "huber", "quadratic", "fractional")
         },
     }
-    seeds = range(1 if options.quick else 3)
+    seeds = range(1 if options.quick else 4)
     print("| map | clean | with bad data, mean | worst |")
     print("|---|---|---|---|")
     found: dict[str, tuple[float, float]] = {}

@@ -140,7 +140,9 @@ def test_new_rows_of_lle_are_placed_by_the_kernel_of_the_fit(objective):
 
 
 @pytest.mark.parametrize(
-    "objective", [LLE(kernel_x="fuzzy"), LLE(kernel_x="perplexity", perplexity=5.0)], ids=lambda o: o.kernel_x
+    "objective",
+    [LLE(kernel_x="fuzzy"), LLE(kernel_x="perplexity", perplexity=5.0), LLE(kernel_x="perplexity")],
+    ids=lambda o: f"{o.kernel_x} {o.perplexity:g}",
 )
 def test_new_rows_of_lle_join_their_kind(objective):
     labels, order = load_digits().target, rng().permutation(len(X_DIGITS))
