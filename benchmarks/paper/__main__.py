@@ -82,6 +82,7 @@ TASKS = {
     "lvm-jobs": Task("LVM, one thread against two", "lvm", "jobs --sizes 300 1000 --rounds 3", "jobs --sizes 100 300 1000 3000 10000 30000 70000 --rounds 5", "jobs --sizes 300 1000 3000 10000 --rounds 3"),
     "kds-table2": Task("KDS, table 2", "kds", "table2 --quick --seeds 2", "table2 --seeds 5", "table2 --seeds 3"),
     "kds-why": Task("KDS, what the paper's graph needs", "kds", "why --quick --seeds 1", "why --seeds 3", "why --data mnist5 yaleb --seeds 1"),
+    "kds-preparations": Task("KDS, table 2 by preparation of the rows", "kds", "preparations --quick --seeds 1", "preparations --seeds 3"),
     "kds-fig5": Task("KDS, fig 5: circles", "kds", "circles", "circles"),
     "kds-fig7": Task("KDS, fig 7: codes of MNIST", "kds", "figure7 --rows 2000", "figure7 --rows 70000", "figure7 --rows 10000"),
     "kds-fig8": Task("KDS, fig 8: Salinas-A", "kds", "figure8 --seeds 2", "figure8 --seeds 5"),

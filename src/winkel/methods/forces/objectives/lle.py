@@ -167,7 +167,8 @@ class LLE(PairObjective):
             gamma = self.gamma if self.kernel_x == "rbf" else None
             W = weights_of(new.own(), new.others(), self.regularization, gamma)
         # W + Wᵀ, as in the fit: of how fitted rows would be reconstructed with the new one among their neighbours, their number is known.
-        k = new.index.shape[1]  # by perplexity a list is long and most of it weighs little: half the perplexity, as for t-SNE
+        # Lists by perplexity are long, and most of one weighs little: half the perplexity is a sixth of it, as for t-SNE.
+        k = new.index.shape[1]
         W = W + new.listing(max(1, k // 6) if self.kernel_x == "perplexity" else k)
         W = W / W.sum(axis=1, keepdims=True)
         # Attraction is −w k_y.
