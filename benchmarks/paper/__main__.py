@@ -73,6 +73,7 @@ TASKS = {
     "lvm-map": Task("LVM, figs 2 and S1 to S3", "lvm", "map --rows 3500 --iterations 80", "map --rows 70000 --iterations 400", "map --rows 20000 --iterations 200"),
     "lvm-fig3": Task("LVM, fig 3: errors by dimension", "lvm", "errors --rows 3500 --iterations 60 --dimensions 2 5 10", "errors --rows 70000 --iterations 400", "errors --rows 7000 --iterations 100"),
     "lvm-fig4": Task("LVM, fig 4: recall on words", "lvm", "recall --rows 3000 --iterations 40 --dimensions 10", "recall --rows 26423 --iterations 400", "recall --rows 26423 --iterations 60 --dimensions 10"),
+    "lvm-fig4-all": Task("LVM, fig 4 without coarse-graining", "lvm", "recall --rows 3000 --iterations 40 --dimensions 10 --levels 0", "recall --rows 26423 --iterations 60 --dimensions 10 --levels 0", "recall --rows 26423 --iterations 20 --dimensions 10 --levels 0"),
     "lvm-why": Task("LVM, what coarse-graining costs", "lvm", "why --rows 1500 --iterations 40", "why --rows 4000 --iterations 60"),
     "lvm-figS4": Task("LVM, fig S4: tied variances", "lvm_supplement", "tied --rows 3500 --iterations 80", "tied --rows 70000 --iterations 400", "tied --rows 14000 --iterations 200"),
     "lvm-figS5": Task("LVM, fig S5: k and s", "lvm_supplement", "grid --rows 1750 --iterations 60", "grid --rows 70000 --iterations 400", "grid --rows 7000 --iterations 100"),
