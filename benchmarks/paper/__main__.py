@@ -56,6 +56,7 @@ TASKS = {
     "mde-chapter9": Task("MDE, chapter 9: networks", "mde_chapters", "networks --names GrQc", "networks", "networks --most 1000000"),
     "mde-chapter10": Task("MDE, chapter 10: counties", "mde_chapters", "counties", "counties"),
     "mde-chapter11": Task("MDE, chapter 11: genetics", "mde_chapters", "genetics --quick --neighbors 30", "genetics", "genetics --quick --neighbors 30 60"),
+    "mde-seeds": Task("MDE, chapter 11: maps of clean genes by seed", "mde_chapters", "seeds --seeds 3", "seeds --seeds 8"),
     "mde-chapter12": Task("MDE, chapter 12: cells", "mde_chapters", "cells", "cells"),
     "forces-fig2": Task("Attraction and repulsion, fig 2", "forces", "figure2 --rows 600", "figure2 --rows 1000"),
     "forces-fig3": Task("Attraction and repulsion, fig 3", "forces", "figure3 --rows 1000", "figure3 --rows 5000", "figure3 --rows 3000"),

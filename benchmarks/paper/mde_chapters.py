@@ -4,6 +4,7 @@
     python -m benchmarks.paper.mde_chapters networks --names GrQc # chapter 9: CDFs, pairs of high distortion
     python -m benchmarks.paper.mde_chapters counties             # chapter 10: the paper's penalties, PCA, defaults
     python -m benchmarks.paper.mde_chapters genetics             # chapter 11: clean and corrupted data
+    python -m benchmarks.paper.mde_chapters seeds                # chapter 11: what of a map is chance
     python -m benchmarks.paper.mde_chapters cells                # chapter 12: three dimensions, standardized; group check
 
 Pictures go to --out.
@@ -351,7 +352,6 @@ def genetics(options: argparse.Namespace) -> None:
         found[name] = first, float(np.mean(later))
         print(f"| {name} | {first:.3f} | {np.mean(later):.3f} | {min(later):.3f} |", flush=True)
     print()
-    by_seed(options)
     best = found[BEST]
     for what, shares in ((PAPERS, found[PAPERS]), (BEST, best)):
         for data, share in zip(("clean", "with bad data"), shares):
@@ -360,18 +360,18 @@ def genetics(options: argparse.Namespace) -> None:
     draw_genetics(options, makers)
 
 
-def by_seed(options: argparse.Namespace, n_seeds: int = 8) -> None:
-    """What of a map of clean rows is chance."""
+def seeds(options: argparse.Namespace) -> None:
+    """Chapter 11: what of a map of clean rows is chance."""
     clean, _, place, _ = genes(0)
+    print("| map of clean rows | geography explained, by seed |\n|---|---|")
     for name, how in (
         ("winkel's defaults", {}),
         ('winkel\'s focus="shape"', {"focus": "shape"}),
         (PAPERS, PENALTIES),
     ):
-        shares = [
-            explained(fitted(clean, options, seed=seed, **how).embedding_, place) for seed in range(n_seeds)
-        ]
-        print(f"{name}, clean, by seed: " + ", ".join(f"{share:.2f}" for share in shares) + ".\n", flush=True)
+        maps = [fitted(clean, options, seed=seed, **how).embedding_ for seed in range(options.seeds)]
+        shares = ", ".join(f"{explained(Y, place):.2f}" for Y in maps)
+        print(f"| {name} | {shares} |", flush=True)
 
 
 def draw_genetics(options: argparse.Namespace, makers: dict[str, Callable[[Any], Any]]) -> None:
@@ -445,7 +445,14 @@ def cells(options: argparse.Namespace) -> None:
         )
 
 
-TASKS = {"simple": simple, "networks": networks, "counties": counties, "genetics": genetics, "cells": cells}
+TASKS = {
+    "simple": simple,
+    "networks": networks,
+    "counties": counties,
+    "genetics": genetics,
+    "seeds": seeds,
+    "cells": cells,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -461,6 +468,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--neighbors", type=int, nargs="+", default=[30, 60, 120], help="further k of chapter 11"
     )
+    parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("out/paper"))
     options = parser.parse_args(arguments)
