@@ -17,6 +17,7 @@ import multiprocessing
 import os
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,32 +79,63 @@ def write_rows(folder: Path, n: int, columns: int, seed: int = 1921, row_group: 
         target.with_suffix(".part").replace(target)
 
 
-def _counted() -> dict[str, float]:
-    """Evaluations of the problem from now on, how many of them summed by a tree, and nodes of the grids of the others in all."""
-    from winkel.scale import problem
+class Counted:
+    """Evaluations of the problem from now on, how many of them summed by a tree, nodes of the grids of the others, and the processor seconds
+    of this process in each part of an evaluation: those of the solver are what is left of the stage.
+    """
 
-    counts = {"evaluations": 0.0, "trees": 0.0, "nodes": 0.0}
+    def __init__(self) -> None:
+        from winkel.scale import problem
 
-    class CountedField(problem.Field):
-        def evaluate(self, Y: Any) -> Any:
-            counts["trees"] += 1
-            return super().evaluate(Y)
+        self.counts = {"evaluations": 0.0, "trees": 0.0, "nodes": 0.0}
+        self.parts: dict[str, float] = {}
+        sharded = problem.ShardedProblem
+        repulsion, evaluate_field = sharded._repulsion, problem.Field.evaluate
 
-    repulsion = problem.ShardedProblem._repulsion
+        def counted(mine: Any, Y: Any, shared: Any, frame: Any, held: Any, groups: Any) -> Any:
+            self.counts["evaluations"] += 1
+            self.counts["nodes"] += 0 if held is None else held.size / len(Y)
+            return repulsion(mine, Y, shared, frame, held, groups)
 
-    def counted(self: Any, Y: Any, shared: Any, frame: Any, held: Any, groups: Any) -> Any:
-        counts["evaluations"] += 1
-        counts["nodes"] += 0 if held is None else held.size / len(Y)
-        return repulsion(self, Y, shared, frame, held, groups)
+        def by_tree(mine: Any, Y: Any, *charges: Any) -> Any:
+            self.counts["trees"] += 1
+            return evaluate_field(mine, Y, *charges)
 
-    problem.Field, problem.ShardedProblem._repulsion = CountedField, counted  # type: ignore[misc, method-assign]
-    return counts
+        sharded._repulsion = counted  # type: ignore[method-assign]
+        problem.Field.evaluate = by_tree  # type: ignore[method-assign]
+        for name, owner, function in (
+            ("evaluations", sharded, "evaluate"),
+            ("pairs", problem, "_attract"),
+            ("spread", problem.Frame, "spread"),
+            ("transforms", problem.GridField, "convolved"),
+            ("read", problem, "_read"),
+            ("checks", sharded, "_is_right"),
+            ("trees", problem.Field, "evaluate"),
+        ):
+            setattr(owner, function, self._timed(name, getattr(owner, function)))
+
+    def _timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*arguments: Any) -> Any:
+            begun = time.process_time()
+            try:
+                return function(*arguments)
+            finally:
+                self.parts[name] = self.parts.get(name, 0.0) + time.process_time() - begun
+
+        return timed
+
+    def told(self) -> dict[str, Any]:
+        """The counts, and the seconds of each part without what is told as another."""
+        parts = dict(self.parts)
+        parts["pairs"] -= parts.get("spread", 0.0)
+        parts["other"] = parts.pop("evaluations") - sum(parts.values())
+        return {**self.counts, "parts": {name: round(used, 1) for name, used in parts.items()}}
 
 
 def _fit(folder: str, workers: int, answer: str) -> None:
     import winkel as wk
 
-    counts = _counted()
+    counted = Counted()
     client = None
     if workers:
         from distributed import Client, LocalCluster
@@ -124,7 +156,7 @@ def _fit(folder: str, workers: int, answer: str) -> None:
         "recall": mde.result_.settings["recall"],
         "objective": mde.objective_,
         "joins": len(list((path / "work").glob("joined-*.jsonl"))),
-        **counts,
+        **counted.told(),
         "seconds": time.time() - begun,
         "digest": hashlib.blake2b(np.ascontiguousarray(mde.embedding_).tobytes(), digest_size=8).hexdigest(),
         "begun": begun,

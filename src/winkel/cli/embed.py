@@ -25,7 +25,7 @@ from .console import Console, Outcome
 from .inputs import STANDARD, check_output, table_of
 from .methods import Fitted, Recipe, UsageError, find_method, read_settings, shared_parameters
 from .shards import command as by_shards
-from .shards import goes_by_shards
+from .shards import in_shards, is_folder
 
 _UNFINISHED = ("interrupted", "time_limit")  # states of a fit with which --resume goes on
 _SUMMARY_ROWS = 500  # measured for the last line
@@ -34,12 +34,14 @@ _FEWEST_ROWS = 8  # of fewer there is nothing to say
 
 def command(options: Namespace, console: Console) -> Outcome:
     """Make the map and write all that was asked for."""
-    if goes_by_shards(options):
+    if is_folder(options.output):
         with _terminated_as_interrupted():
             return by_shards(options, console)
-    for name in ("scheduler", "pca"):
-        if getattr(options, name) is not None:
+    for name in ("scheduler", "pca", "landmarks", "refine"):
+        if getattr(options, name):
             raise UsageError(f"--{name} is for maps by shards: name a folder, such as out/, as output.")
+    if in_shards(options.input):
+        raise UsageError(f"{options.input!r} is read in shards: name a folder, such as out/, as output.")
     recipe = _recipe(options)
     _check(options, recipe, console)
     table = table_of(options, console)

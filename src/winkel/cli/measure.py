@@ -10,17 +10,21 @@ import numpy as np
 
 from ..data import Table
 from ..maps import Map, read_map, write_columns
-from ..measures.faithfulness import measure
+from ..measures.faithfulness import Faithfulness, measure
 from ..measures.indicatrix import indicatrix
 from ..measures.registry import scores
 from .console import Console, Outcome
 from .inputs import check_output, matched, metric_of, table_of
 from .methods import UsageError
+from .shards import in_shards, is_folder, measured
 
 
 def command(options: Namespace, console: Console) -> Outcome:
     """The scores of the map; with an output, those of every point."""
     check_scores(options.scores)
+    if in_shards(options.input) or is_folder(options.map):
+        report, shape = measured(options, console)
+        return Outcome(_values(options, report, shape), str(report))
     if options.output is not None:
         check_output(options.output)
     table = table_of(options, console)
@@ -38,18 +42,22 @@ def command(options: Namespace, console: Console) -> Outcome:
     if options.output is not None:
         write_columns(options.output, _points(options, table, found, report))
         console.note(f"measures of every point: {options.output}")
-    values = {
+    return Outcome(_values(options, report, found.Y.shape), str(report))
+
+
+def _values(options: Namespace, report: Faithfulness, shape: tuple[int, ...]) -> dict[str, Any]:
+    """What scripts are told of a map of this shape."""
+    return {
         "command": "measure",
         "input": options.input,
         "map": options.map,
-        "n_rows": table.shape[0],
-        "n_components": int(found.Y.shape[1]),
+        "n_rows": shape[0],
+        "n_components": shape[1],
         "n_neighbors": options.n_neighbors,
         "metric": metric_of(options),
         "seed": options.seed,
         "scores": score_values(report),
     }
-    return Outcome(values, str(report))
 
 
 def check_scores(names: list[str] | None) -> None:

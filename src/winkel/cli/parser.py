@@ -103,7 +103,7 @@ def _embed(command: argparse.ArgumentParser) -> None:
         required=True,
         metavar="OUT",
         help="map file to write: parquet, csv, tsv, npz, npy or h5ad; - for csv on standard output; or a folder such as out/, "
-        "for data beyond memory (an .npy file, or parquet files by a pattern in quotation marks): the map is made by shards",
+        "for data beyond memory (parquet files by a pattern in quotation marks, npy, h5ad, zarr): the map is made by shards",
     )
     command.add_argument(
         "--method", default="mde", metavar="METHOD", help="one of those listed below (default: mde)"
@@ -145,13 +145,28 @@ def _embed(command: argparse.ArgumentParser) -> None:
         metavar="COUNT",
         help="with a folder as OUT: reduce the rows to so many principal components first",
     )
+    command.add_argument(
+        "--landmarks",
+        type=int,
+        metavar="COUNT",
+        help="with a folder as OUT: fit so many rows, by any method that places new ones, and place the others among them",
+    )
+    command.add_argument(
+        "--refine",
+        action="store_true",
+        help="with --landmarks: keep their arrangement, and let each row find its neighbours among all others (by mde)",
+    )
     command.add_argument("--watch", action="store_true", help="show the map in the browser as it forms")
     _server(command)
 
 
 def _measure(command: argparse.ArgumentParser) -> None:
     _data(command)
-    command.add_argument("map", metavar="MAP", help="map file, model file, or any table of coordinates")
+    command.add_argument(
+        "map",
+        metavar="MAP",
+        help="map file, model file, any table of coordinates, or the folder of a map by shards",
+    )
     command.add_argument(
         "-o", "--output", metavar="OUT", help="also write the measures of every point to a file"
     )

@@ -16,12 +16,11 @@ from ..checks import refuse
 from ..data import Table
 from ..problem import Stage
 from ..run import Run
-from ..solvers import digest
 from ..typing import FloatArray
 from .engine import Engine
 from .folder import Folder
 from .measuring import map_of
-from .placing import place_shard, sent
+from .placing import placed_in
 from .source import Source
 
 # The last stages of a full fit, which let rows pass each other. On MNIST and the mammoth the objective ends lower by them than by the last one alone, or none.
@@ -42,11 +41,7 @@ class Arrangement:
         """The places of all rows, in their order."""
         if self.table is not None:
             return np.asarray(self.table.values, dtype=np.float32)
-        name = f"placed-{digest(np.asarray(self.estimator.embedding_))}"  # neighbours serve any arrangement
-        folder.create(name, (source.shape[0], 2), np.float32)
-        model = sent(self.estimator, engine)
-        folder.stage(name, engine, _place, source.n_shards, run, name, source, model, words="shards placed")
-        return np.array(folder.map(name))
+        return np.array(placed_in(folder, source, self.estimator, engine, run), dtype=np.float32)
 
 
 def given_arrangement(init: Any, n: int) -> Arrangement:
@@ -59,10 +54,6 @@ def given_arrangement(init: Any, n: int) -> Arrangement:
     if shape != (n, 2):
         refuse("init", f"an estimator or a map of shape ({n}, 2)", shape)
     return found
-
-
-def _place(number: int, folder: Folder, name: str, source: Source, estimator: Any) -> None:
-    folder.write(name, int(source.starts[number]), place_shard(number, source, estimator))
 
 
 class _Valued(Protocol):

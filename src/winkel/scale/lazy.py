@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..data.frames import is_a
-from ..errors import InvalidInputError, InvalidParameterError
+from ..errors import InvalidInputError
 from ..typing import IntArray
+from .columns import Columns
 
 
 def is_dask_array(data: Any) -> bool:
@@ -63,12 +64,10 @@ class DaskReader:
         return cls._of(whole_rows(array), array.chunks[0], array.shape[1], "array")
 
     @classmethod
-    def of_frame(cls, frame: Any, columns: Sequence[str] | None) -> DaskReader:
+    def of_frame(cls, frame: Any, columns: Columns) -> DaskReader:
         """The reader of columns of a dask data frame, whose partitions are computed once to count their rows."""
-        missing = [name for name in columns or () if name not in frame.columns]
-        if missing:
-            raise InvalidParameterError(f"The dask data frame has no column {missing[0]!r}.")
-        taken = frame if columns is None else frame[list(columns)]
+        names = columns.among(list(frame.columns), "The dask data frame")
+        taken = frame[names] if columns.chosen else frame
         counts = [int(count) for count in frame.map_partitions(len).compute()]
         return cls._of(taken, counts, len(taken.columns), "data frame")
 

@@ -16,8 +16,10 @@ from ..data import as_table
 from ..data.archive import atomic_file
 from ..errors import InvalidParameterError, missing_extra
 from ..run import Run
+from ..solvers import digest
 from ..typing import FloatArray
 from .engine import Engine, engine_of
+from .folder import Folder
 from .lazy import is_dask_array, is_dask_frame, whole_rows
 from .source import Source, open_source
 
@@ -111,6 +113,20 @@ def _itself(value: Any) -> Any:
 def place_shard(number: int, rows: Source, estimator: Any) -> FloatArray:
     """The places of a shard's rows."""
     return np.asarray(estimator.transform(rows.shard(number)))
+
+
+def placed_in(folder: Folder, source: Source, estimator: Any, engine: Engine, run: Run) -> FloatArray:
+    """The places of all rows, mapped from the folder, where shards that an earlier run has placed are kept."""
+    fitted = np.asarray(estimator.embedding_)
+    name = f"placed-{digest(fitted)}"  # of several models
+    folder.create(name, (source.shape[0], fitted.shape[1]), fitted.dtype)
+    model = sent(estimator, engine)
+    folder.stage(name, engine, _place, source.n_shards, run, name, source, model, words="shards placed")
+    return np.asarray(folder.map(name))
+
+
+def _place(number: int, folder: Folder, name: str, source: Source, estimator: Any) -> None:
+    folder.write(name, int(source.starts[number]), place_shard(number, source, estimator))
 
 
 # ------------------------------------------------------------------------------------------------------------- files

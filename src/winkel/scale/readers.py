@@ -17,6 +17,7 @@ from scipy.sparse import issparse
 from ..errors import InvalidInputError, missing_extra
 from ..solvers.base import digest
 from ..typing import IntArray
+from .columns import Columns
 from .stored import identity_of, opened
 
 SHARD_BYTES = 2**26  # of values as they are stored
@@ -161,17 +162,15 @@ class ParquetReader:
         return identity_of([self.files[self.groups[number][0]]])
 
     @classmethod
-    def of(cls, files: Sequence[Path], columns: Sequence[str] | None) -> ParquetReader:
+    def of(cls, files: Sequence[Path], columns: Columns) -> ParquetReader:
         """The reader of all rows of the files, which must have the same columns."""
         opened = [_parquet(str(file)) for file in files]
-        names = list(opened[0].schema_arrow.names if columns is None else columns)
+        names = columns.among(opened[0].schema_arrow.names, files[0].name)
         for file, each in zip(files, opened, strict=True):
             missing = [name for name in names if name not in each.schema_arrow.names]
             if missing:
                 raise InvalidInputError(
                     f"{file.name} has no column {missing[0]!r}, which {files[0].name} has."
-                    if columns is None
-                    else f"{file.name} has no column {missing[0]!r}."
                 )
         groups = [(k, g) for k, each in enumerate(opened) for g in range(each.num_row_groups)]
         counts = [opened[k].metadata.row_group(g).num_rows for k, g in groups]

@@ -19,6 +19,7 @@ from ..data.annotated import is_anndata, representation, split_key
 from ..data.frames import is_a
 from ..errors import InvalidInputError, InvalidParameterError
 from ..typing import IntArray
+from .columns import Columns
 from .lazy import DaskReader, is_dask_array, is_dask_frame
 from .readers import SHARD_BYTES, ArrayReader, FileReader, ParquetReader, Reader
 from .stored import SUFFIXES, opened
@@ -122,6 +123,7 @@ def open_source(
     *,
     rows_per_shard: int | None = None,
     columns: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
     key: str | None = None,
 ) -> Source:
     """The Source of a file or of several parquet files, of an array or sparse matrix, of a dask array or data frame.
@@ -136,6 +138,8 @@ def open_source(
         Rows in a shard, for all but parquet and dask; None takes as many as make 64 MiB, in whole chunks of a zarr array.
     columns : list of str or None, default=None
         The columns of parquet files or a dask data frame to take; None takes all, which must then hold numbers.
+    drop : list of str or None, default=None
+        Columns of these to leave out, such as names and labels of rows.
     key : str or None, default=None
         Which array of an AnnData object, .h5ad file or .zarr store: "X", "obsm/NAME" or "layers/NAME"; of other zarr stores its
         path. None takes X, or the store's only array.
@@ -154,17 +158,19 @@ def open_source(
     size = optional(integer, "rows_per_shard", rows_per_shard, 1)
     if isinstance(data, Source):
         return data
+    named = Columns(columns, drop or ())
     if is_anndata(data) and data.isbacked:
         data, key = data.filename, key or "X"
     reader = (
-        _reader_of_files(data, size, columns, key) if _is_path(data) else _reader_of(data, size, columns, key)
+        _reader_of_files(data, size, named, key) if _is_path(data) else _reader_of(data, size, named, key)
     )
     if size is not None and isinstance(reader, ParquetReader | DaskReader):
         raise InvalidParameterError(
             "rows_per_shard is for arrays; the shards of parquet files are their row groups, those of Dask its partitions."
         )
-    if columns is not None and not (isinstance(reader, ParquetReader) or is_dask_frame(data)):
-        raise InvalidParameterError("columns is for parquet files and dask data frames.")
+    if named.chosen and not (isinstance(reader, ParquetReader) or is_dask_frame(data)):
+        name = "drop" if columns is None else "columns"
+        raise InvalidParameterError(f"{name} is for parquet files and dask data frames.")
     return Source.of(reader)
 
 
@@ -172,7 +178,7 @@ def _is_path(data: Any) -> bool:
     return isinstance(data, str | os.PathLike)
 
 
-def _reader_of(data: Any, size: int | None, columns: Sequence[str] | None, key: str | None) -> Reader:
+def _reader_of(data: Any, size: int | None, columns: Columns, key: str | None) -> Reader:
     """The reader of an object."""
     if is_anndata(data):
         use_rep, layer = split_key(key, "X")
@@ -190,7 +196,7 @@ def _reader_of(data: Any, size: int | None, columns: Sequence[str] | None, key: 
     return ArrayReader(data, "X", _rows_per_shard(data, "X", size))
 
 
-def _reader_of_files(data: Any, size: int | None, columns: Sequence[str] | None, key: str | None) -> Reader:
+def _reader_of_files(data: Any, size: int | None, columns: Columns, key: str | None) -> Reader:
     """The reader of a file, or of all parquet files that a pattern names."""
     pattern = os.fspath(data)
     if pattern.endswith(SUFFIXES):

@@ -11,7 +11,7 @@ from winkel.methods.mde.plan import Settings, make_plan
 from winkel.methods.mde.plan import Source as Planned
 from winkel.problem.solving import solve
 from winkel.run import Run
-from winkel.scale import arranged
+from winkel.scale import arranged, placing
 from winkel.scale.arranged import REFINING_STAGES, apart, suited
 
 # Noise, so that no two distances are equal.
@@ -88,7 +88,7 @@ def test_a_folder_keeps_what_was_placed_and_its_neighbours_serve_every_start(
     searched = (tmp_path / "compared.jsonl").stat().st_mtime_ns
     np.testing.assert_array_equal(refined(landmarks, folder=tmp_path).embedding_, expected)
     assert (tmp_path / "compared.jsonl").stat().st_mtime_ns == searched
-    monkeypatch.setattr(arranged, "place_shard", None)  # not called again
+    monkeypatch.setattr(placing, "place_shard", None)  # not called again
     np.testing.assert_array_equal(refined(landmarks, folder=tmp_path).embedding_, expected)
 
 

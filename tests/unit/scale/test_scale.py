@@ -54,8 +54,14 @@ def test_odd_sources_are_refused(files):
         wk.scale.open_source(np.zeros(5))
     with pytest.raises(InvalidParameterError, match="row groups"):
         wk.scale.open_source(files / "part0.parquet", rows_per_shard=10)
-    with pytest.raises(InvalidInputError, match="has no column 'z'"):
-        wk.scale.open_source(files / "part0.parquet", columns=["z"])
+    for wrong in ({"columns": ["z"]}, {"drop": ["z"]}):
+        with pytest.raises(InvalidParameterError, match=r"part0\.parquet has no column 'z'"):
+            wk.scale.open_source(files / "part0.parquet", **wrong)
+    names = [f"c{j}" for j in range(X.shape[1])]
+    with pytest.raises(InvalidInputError, match="All columns"):
+        wk.scale.open_source(files / "part0.parquet", drop=names)
+    with pytest.raises(InvalidParameterError, match="drop is for parquet"):
+        wk.scale.open_source(X, drop=["c0"])
     (files / "broken.npy").write_bytes(b"nothing")
     with pytest.raises(InvalidInputError, match="cannot be read"):
         wk.scale.open_source(files / "broken.npy")

@@ -163,6 +163,7 @@ def test_odd_dask_data_is_refused():
         wk.scale.open_source(frame, rows_per_shard=2)
     with pytest.raises(InvalidInputError, match="without numbers"):
         wk.scale.open_source(frame).shard(0)
+    assert wk.scale.open_source(frame, drop=["b"]).shard(0).columns == ("a",)
     assert wk.scale.open_source(frame[frame.a > 1], columns=["a"]).shape == (
         1,
         1,
