@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import shlex
 import shutil
 import time
 from argparse import Namespace
@@ -197,16 +198,16 @@ def _written(
         shutil.rmtree(path.parent / _WORK, ignore_errors=True)
     recall = result.settings.get("recall") if len(result.Y) == len(Y) else None
     n_iter = int(result.history.iteration[-1])
-    of = (
-        f"of {options.landmarks} landmarks"
-        if recall is None
-        else f"with {recall:.1%} of true neighbours, on sampled rows"
-    )
-    console.note(f"{n_iter} iterations {of}, {seconds:.1f} s")
+    of = "" if recall is not None else f" of {options.landmarks} landmarks"
+    found = "" if recall is None else f"; {recall:.1%} of true neighbours found, on sampled rows"
+    console.note(f"{n_iter} iterations{of}, {seconds:.1f} s{found}")
     files = {"map": str(path)} | ({} if options.model is None else {"model": options.model})
     for what, file in files.items():
         console.note(f"{what}: {file}")
-    if not finished:
+    if finished:
+        rows = [options.input, *_named(options, "columns"), *_named(options, "drop"), *_named(options, "key")]
+        console.note(f"how far it can be trusted: winkel measure {shlex.join([*rows, options.output])}")
+    else:
         console.note(f"{result.status.sentence} The same command with --resume goes on from here.")
     values = {
         "command": "embed",
@@ -227,6 +228,14 @@ def _written(
         "files": files,
     }
     return Outcome(values, code=130 if word == "interrupted" else 0)
+
+
+def _named(options: Namespace, name: str) -> list[str]:
+    """An option with its values, as they were written."""
+    value = getattr(options, name)
+    return [
+        part for each in ([value] if isinstance(value, str) else value or []) for part in (f"--{name}", each)
+    ]
 
 
 def measured(options: Namespace, console: Console) -> tuple[Faithfulness, tuple[int, ...]]:

@@ -286,7 +286,13 @@ def _from_array(X: Any, name: str) -> Any:
     """The array or sparse matrix meant by something that has no named columns."""
     if isinstance(X, str | bytes | os.PathLike):
         raise InvalidInputError(
-            f"{name} must be data, got the text or path {X!r}. To read a file use winkel.data.read(path)."
+            f"{name} must be data, got the text or path {X!r}. To read a file use winkel.data.read(path), or "
+            "winkel.scale.open_source(path) where it is too large for memory."
+        )
+    if hasattr(X, "shards"):
+        raise InvalidInputError(
+            f"{name} holds rows in shards, which winkel.MDE alone takes as they are. See winkel.scale for what takes them: "
+            "fit_landmarks and transform for other estimators, measure for scores."
         )
     return X if sp.issparse(X) else to_array(X, name)
 

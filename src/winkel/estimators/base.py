@@ -453,8 +453,9 @@ class ItemsEmbedder(Embedder):
         check_is_fitted(self, "result_")
         if rows is None:
             raise InvalidInputError(
-                "This map was made from a graph, from precomputed distances or similarities, or by a function, so there "
-                "are no rows to compare new ones with. Fit on data, or on a graph that holds the new items too."
+                "This map was made from a graph, from precomputed distances or similarities, by a function or by shards, so there "
+                "are no rows to compare new ones with. Fit on data, on a graph that holds the new items too, or by "
+                "winkel.scale.fit_landmarks."
             )
 
 

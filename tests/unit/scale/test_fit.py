@@ -132,7 +132,7 @@ def test_an_estimator_takes_a_source(tmp_path):
     mde = maker().fit(source)
     same = wk.scale.open_source(X, rows_per_shard=77)
     np.testing.assert_array_equal(mde.embedding_, wk.scale.fit(maker(n_jobs=1), same).embedding_)
-    with pytest.raises(InvalidInputError, match="no rows to compare"):
+    with pytest.raises(InvalidInputError, match="by shards, so there are no rows to compare"):
         mde.transform(X)
 
 

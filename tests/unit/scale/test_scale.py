@@ -62,6 +62,9 @@ def test_odd_sources_are_refused(files):
         wk.scale.open_source(files / "part0.parquet", drop=names)
     with pytest.raises(InvalidParameterError, match="drop is for parquet"):
         wk.scale.open_source(X, drop=["c0"])
+    for taker in (wk.TSNE().fit, wk.graph.knn, wk.data.as_table):
+        with pytest.raises(InvalidInputError, match="fit_landmarks and transform"):
+            taker(wk.scale.open_source(X))
     (files / "broken.npy").write_bytes(b"nothing")
     with pytest.raises(InvalidInputError, match="cannot be read"):
         wk.scale.open_source(files / "broken.npy")
