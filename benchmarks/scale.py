@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 CHUNK, ROW_GROUP = 1_000_000, 250_000
 # What each stage leaves behind, in order.
@@ -88,7 +89,7 @@ class Counted:
         from winkel.scale import problem
 
         self.counts = {"evaluations": 0.0, "trees": 0.0, "nodes": 0.0}
-        self.parts: dict[str, float] = {}
+        self.parts: dict[str, Any] = {}
         sharded = problem.ShardedProblem
         repulsion, evaluate_field = sharded._repulsion, problem.Field.evaluate
 
@@ -116,20 +117,26 @@ class Counted:
 
     def _timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*arguments: Any) -> Any:
-            begun = time.process_time()
+            begun = used()
             try:
                 return function(*arguments)
             finally:
-                self.parts[name] = self.parts.get(name, 0.0) + time.process_time() - begun
+                self.parts[name] = self.parts.get(name, 0) + used() - begun
 
         return timed
 
     def told(self) -> dict[str, Any]:
-        """The counts, and the seconds of each part without what is told as another."""
+        """The counts, and of each part, without what is told as another, processor seconds and those of the system among them."""
         parts = dict(self.parts)
-        parts["pairs"] -= parts.get("spread", 0.0)
+        parts["pairs"] = parts["pairs"] - parts.get("spread", 0)
         parts["other"] = parts.pop("evaluations") - sum(parts.values())
-        return {**self.counts, "parts": {name: round(used, 1) for name, used in parts.items()}}
+        return {**self.counts, "parts": {name: used.round(2).tolist() for name, used in parts.items()}}
+
+
+def used() -> NDArray[np.float64]:
+    """Processor seconds of this process, and those of the system among them."""
+    used = os.times()
+    return np.array([used.user + used.system, used.system])
 
 
 def _fit(folder: str, workers: int, answer: str) -> None:
@@ -233,6 +240,9 @@ def main() -> None:
     )
     parser.add_argument("--folder", type=Path, default=Path("/tmp/winkel-scale"))
     parser.add_argument("--keep", action="store_true", help="keep the rows for a further run")
+    parser.add_argument(
+        "--keep-work", action="store_true", help="keep the folder of the fit, for benchmarks.evaluation"
+    )
     parser.add_argument("--resume", action="store_true", help="go on from what an earlier run left")
     options = parser.parse_args()
     folder = options.folder / f"{options.rows}x{options.columns}"
@@ -256,7 +266,8 @@ def main() -> None:
     told["cpu_seconds"] = round(watch.samples[-1].cpu, 1)
     told["peak_gb"] = round(max(each.resident for each in watch.samples) / 1e9, 2)
     print(json.dumps(told, indent=1))
-    shutil.rmtree(folder / "work", ignore_errors=True)
+    if not options.keep_work:
+        shutil.rmtree(folder / "work", ignore_errors=True)
     if not options.keep:
         shutil.rmtree(folder / "rows", ignore_errors=True)
 

@@ -3,6 +3,7 @@
     python -m benchmarks.shards knn 1000000 [--folder F] [--jobs 1]   wk.scale.knn from parquet beside wk.graph.knn
     python -m benchmarks.shards transform 200000 [--workers 1 2]     placing rows by the workers of a Dask cluster
     python -m benchmarks.shards measure 10000000 [--folder F]        the report of a map of that many rows from parquet
+    python -m benchmarks.shards measure 100000 --check               and by how much it differs from that of wk.measure on the same sample
 
 Each part runs in a process of its own. CPU seconds are those of that process and its threads; wall seconds mean something on a quiet
 machine only.
@@ -125,7 +126,7 @@ def transform(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _measured(rows: str, map_file: str, n_jobs: int) -> dict[str, Any]:
+def _measured(rows: str, map_file: str, n_jobs: int, check: bool) -> dict[str, Any]:
     import winkel as wk
 
     source = wk.scale.open_source(rows)
@@ -138,14 +139,33 @@ def _measured(rows: str, map_file: str, n_jobs: int) -> dict[str, Any]:
         name: [round(score.value, 4), *(round(end, 4) for end in score.interval or ())]
         for name, score in report.scores.items()
     }
-    return {**clock.read(), "sample": len(report.rows), "scores": told}
+    found = {**clock.read(), "sample": len(report.rows), "scores": told}
+    if check:
+        X, Y = np.concatenate([shard.values for shard in source.shards()]), np.load(map_file)
+        clock = Clock()
+        whole = wk.measure(X, Y, sample=len(report.rows), scores=list(report.scores), n_jobs=n_jobs)
+        found["in_memory"] = clock.read() | {
+            "largest_difference": max(
+                abs(a - b)
+                for name, one in report.scores.items()
+                for a, b in zip(_numbers(one), _numbers(whole[name]), strict=True)
+            )
+        }
+    return found
+
+
+def _numbers(score: Any) -> list[float]:
+    """Value, interval and baseline."""
+    return [value for value in (score.value, *(score.interval or ()), score.baseline) if value is not None]
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """The report of a map, from a sample of its rows against all: of the principal plane, where there is no map.npy in the folder."""
     folder = options.folder / f"{options.rows}x{options.columns}"
     write_rows(folder / "rows", options.rows, options.columns)
-    return apart(_measured, str(folder / "rows" / "*.parquet"), str(folder / "map.npy"), options.jobs)
+    return apart(
+        _measured, str(folder / "rows" / "*.parquet"), str(folder / "map.npy"), options.jobs, options.check
+    )
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
@@ -163,6 +183,7 @@ def main() -> None:
     parser.add_argument("--neighbors", type=int, default=15)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--check", action="store_true", help="measure the same in memory, too")
     parser.add_argument("--folder", type=Path, help="where rows are kept for a further run")
     options = parser.parse_args()
     kept = options.folder is not None
