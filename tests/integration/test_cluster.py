@@ -97,6 +97,15 @@ def test_a_cluster_gives_the_same_file(files, cluster, expected):
     assert [path.name for path in (files / "there").iterdir()] == ["map.parquet"]
 
 
+def test_a_cluster_refines_landmarks_to_the_same_file(files, cluster):
+    asked, made = ("--landmarks", "300", "--refine", "--pca", "20"), []
+    for out, options in (("alone", ()), ("shared", ("--scheduler", cluster.address))):
+        code, _, err = command(*arguments(out, *asked, *options), folder=files)
+        assert code == 0, err
+        made.append((files / out / "map.parquet").read_bytes())
+    assert made[0] == made[1]
+
+
 @pytest.mark.parametrize("reached", ["copied.jsonl", "paired.jsonl", "map.part"])
 def test_a_client_that_is_killed_and_comes_back_ends_in_the_same_file(files, cluster, expected, reached):
     out, options = f"killed-{reached.partition('.')[0]}", ("--scheduler", cluster.address)
