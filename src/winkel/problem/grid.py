@@ -25,6 +25,7 @@ _LEAST_CELLS = 50  # a side, for maps smaller than the width of the function
 _MARGIN = 8  # nodes beyond the outermost points, which the splines touch
 _ECHO = 16  # nodes that keep the ends of the period apart, where the function has a kink
 _TWO_GRIDS = 2**15  # nodes from which on far points are summed on a grid of four times the spacing
+_SLICE_BYTES = 2**22  # of rows that are transformed at a time
 _REACH = 24  # nodes within which points are near
 _SMOOTHNESS = 4  # derivatives, in squared distances, that near and far parts share at the reach
 # What a sum takes, in microseconds of one core, as measured: a point and a node of the grid, a point of the tree of boxes.
@@ -155,23 +156,29 @@ class GridField:
         _core.grid_double(half, fine, self._threads)
         return fine
 
-    def _periodic(self, held: FloatArray, spacing: float, part: str, reach: float) -> FloatArray:
+    def _periodic(self, held: FloatArray, spacing: float, part_of: str, reach: float) -> FloatArray:
         """Charges convolved with a part of f; of the period, only the rows that are asked for are transformed."""
         from scipy import fft
 
         rows, cols = held.shape
         # Periods are so long that no charge is felt from the next one.
         period, across = (
-            period_of(side + (reach / spacing if part == "near" else side)) for side in (rows, cols)
+            period_of(side + (reach / spacing if part_of == "near" else side)) for side in (rows, cols)
         )
-        spectrum = fft.rfft(held, n=across, axis=1, workers=self._threads)
-        spectrum = fft.fft(spectrum, n=period, axis=0, overwrite_x=True, workers=self._threads)
-        quarter = self._transform(part, reach, spacing, period, across, held.dtype.name)
+        # A few rows at a time: what a transform of all of them would take on the way costs more to get from the system than to fill.
+        parts = _slices(rows, across * held.itemsize)
+        spectrum = np.zeros((period, across // 2 + 1), np.result_type(held.dtype, np.complex64))
+        for part in parts:
+            spectrum[part] = fft.rfft(held[part], n=across, axis=1, workers=self._threads)
+        spectrum = fft.fft(spectrum, axis=0, overwrite_x=True, workers=self._threads)
+        quarter = self._transform(part_of, reach, spacing, period, across, held.dtype.name)
         spectrum[: len(quarter)] *= quarter
         spectrum[len(quarter) :] *= quarter[-2:0:-1]
         spectrum = fft.ifft(spectrum, axis=0, overwrite_x=True, workers=self._threads)
-        potential = fft.irfft(spectrum[:rows], n=across, axis=1, overwrite_x=True, workers=self._threads)
-        return np.ascontiguousarray(potential[:, :cols])
+        potential = np.empty_like(held)
+        for part in parts:
+            potential[part] = fft.irfft(spectrum[part], n=across, axis=1, workers=self._threads)[:, :cols]
+        return potential
 
     def _spacing(self, extent: float) -> float:
         """At most the finest; by steps of a root of two, so that transforms of the kernel serve many maps."""
@@ -188,8 +195,14 @@ class GridField:
 
         # An even function, whose transform is even too and that of a quarter by cosines.
         down, right = (np.square(np.arange(p // 2 + 1) * spacing) for p in (period, across))
-        square = down[:, None] + right[None, :]
-        quarter = fft.dctn(part_values(self._f, part, reach, square), type=1, workers=self._threads)
+        if part == "near":  # zero beyond the reach
+            quarter = np.zeros((len(down), len(right)))
+            down, right = (side[side < reach * reach] for side in (down, right))
+            corner = part_values(self._f, part, reach, down[:, None] + right[None, :])
+            quarter[: len(down), : len(right)] = corner
+        else:
+            quarter = part_values(self._f, part, reach, down[:, None] + right[None, :])
+        quarter = fft.dctn(quarter, type=1, overwrite_x=True, workers=self._threads)
         quarter /= np.square(spline_spectrum(period))[:, None]
         quarter /= np.square(spline_spectrum(across))[None, :]
         return np.asarray(quarter.astype(dtype))
@@ -234,6 +247,12 @@ def _box(Y: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
     if not math.isfinite(right + top):
         raise InvalidInputError("Y must be finite.")
     return (left, bottom), (right - left, top - bottom)
+
+
+def _slices(rows: int, row_bytes: int) -> list[slice]:
+    """Slices of rows, each of about so many bytes that memory which was used for one serves the next."""
+    step = max(1, _SLICE_BYTES // row_bytes)
+    return [slice(first, min(rows, first + step)) for first in range(0, rows, step)]
 
 
 def _nodes(side: float, spacing: float) -> int:
