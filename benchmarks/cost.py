@@ -21,6 +21,14 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
+# The parts of the optimisation, and what benchmarks.scale calls what it times of each; what is left of the stage is the solver's.
+OPTIMISE = {
+    "attraction": ("pairs",),
+    "spreading": ("spread", "read", "checks"),
+    "transforms": ("transforms",),
+    "trees": ("trees",),
+    "solver": (),
+}
 KEPT = Path(__file__).parent / "results" / "scale.json"
 BLOCK, GROUP, PROBES, CELL, BALANCE, SAMPLED = 2**18, 8, 12, 512, 40, 512
 REACH, NODES = 16, 36  # neighbours whose neighbours a round looks at; nodes of the grid that a point touches
@@ -28,9 +36,14 @@ TREE = 2000  # operations for each row where a tree sums the repulsion
 INSERT = (
     6000  # operations that a place in a list of nearest rows costs: comparing is by vectors, keeping is not
 )
+FRESH, REUSED = (
+    1.0e-9,
+    2**25,
+)  # processor seconds for each byte of an array so large that the system hands it out anew each time
 START = 2.0  # processor seconds in which a program starts, before it copies anything
 MOST_NODES = 16  # of the grid for each row
 _A_WHILE = 0.2  # processor seconds that can be told from none
+VECTORS = 4  # of coordinates that an iteration makes and lets go
 PASSES = 24  # over vectors of coordinates for each evaluation: what L-BFGS remembers, twice ten, and the rest
 
 
@@ -46,10 +59,10 @@ class Size:
     m: int = 50
     k: int = 30
     pairs: float = 43.5
-    nodes: float = 3.0
+    nodes: float = 2.7
     joins: int = 1
     evaluations: int = 157
-    trees: float = 0.25
+    trees: float = 0.46
 
     @property
     def cell(self) -> float:
@@ -75,7 +88,7 @@ class Stage:
     disk: float
     rounds: int = 1
     alone: float = 0.0  # operations of the client, which wait for nobody and which nobody shares
-    fixed: float = 0.0  # processor seconds whatever the size
+    fixed: float = 0.0  # processor seconds beside operations
 
 
 def nearest(candidates: float, k: int, m: int) -> float:
@@ -91,7 +104,7 @@ def stages(size: Size, workers: int = 1) -> dict[str, Stage]:
     n, m, k, cells = size.n, size.m, size.k, size.n / size.cell
     row = 4.0 * m
     grid = 4.0 * size.nodes * n
-    evaluation = n * (12 * size.pairs + 8 * NODES)
+    each, on_grid = size.evaluations, (1 - size.trees) * size.evaluations
     transforms = 10 * size.nodes * n * math.log2(max(2.0, size.nodes * n))
     return {
         "copy": Stage(n * m, 2 * n * row, fixed=START),
@@ -106,14 +119,20 @@ def stages(size: Size, workers: int = 1) -> dict[str, Stage]:
         ),
         "gifts": Stage(n * k * 300, n * 24 * k),
         "pairs": Stage(n * k * 100, n * (12 * k + 8 * size.pairs)),
-        "optimise": Stage(
-            size.evaluations * evaluation,
-            # Coordinates and potential to every worker; gradients and a grid of every group back.
-            size.evaluations * (workers * 8 * n + 16 * n + (workers + size.groups) * grid),
-            round((2 - size.trees) * size.evaluations),
-            size.evaluations * (transforms + size.trees * TREE * n + PASSES * 4 * n),
+        # Coordinates to every worker, and gradients back; then the grid of every group, the potential, and what is read off it.
+        "attraction": Stage(each * n * 12 * size.pairs, each * (workers + 1) * 8 * n, round(each)),
+        "spreading": Stage(
+            on_grid * n * 8 * NODES, each * (8 * n + (workers + size.groups) * grid), round(on_grid)
         ),
+        "transforms": Stage(0.0, 0.0, 0, each * transforms, each * _fresh(9 * size.nodes * n)),
+        "trees": Stage(0.0, 0.0, 0, each * size.trees * TREE * n),
+        "solver": Stage(0.0, 0.0, 0, each * PASSES * 4 * n, each * _fresh(8 * n) * VECTORS),
     }
+
+
+def _fresh(size: float) -> float:
+    """Processor seconds in which the system hands out an array of so many bytes."""
+    return FRESH * size if size > REUSED else 0.0
 
 
 def memory(size: Size) -> tuple[float, float]:
@@ -140,6 +159,16 @@ def of_run(run: dict[str, Any]) -> Size:
     return Size(run["rows"], run.get("columns", 50), **told)
 
 
+def spent(run: dict[str, Any]) -> dict[str, float]:
+    """Processor seconds of each stage, and of the parts of the optimisation where the run tells them."""
+    found = {name: stage["cpu"] for name, stage in run["stages"].items() if name not in ("optimise", "write")}
+    if "parts" in run:
+        told = {name: used for name, (used, _) in run["parts"].items()}
+        found |= {name: sum(told.get(part, 0.0) for part in parts) for name, parts in OPTIMISE.items()}
+        found["solver"] = run["stages"]["optimise"]["cpu"] - sum(found[name] for name in OPTIMISE)
+    return found
+
+
 def rates(runs: Sequence[dict[str, Any]]) -> dict[str, float]:
     """Operations in a processor second, by stage: the median over runs without workers in which it took a while."""
     found: dict[str, list[float]] = {}
@@ -147,7 +176,7 @@ def rates(runs: Sequence[dict[str, Any]]) -> dict[str, float]:
         if run["workers"]:
             continue
         for name, stage in stages(of_run(run)).items():
-            used = run["stages"].get(name, {}).get("cpu", 0.0) - stage.fixed
+            used = spent(run).get(name, 0.0) - stage.fixed
             if used >= _A_WHILE:
                 found.setdefault(name, []).append((stage.operations + stage.alone) / used)
     rate = {name: statistics.median(values) for name, values in found.items()}
@@ -182,11 +211,11 @@ def _moved(size: Size, workers: int) -> tuple[float, float, float]:
     """Workers, tasks, and bytes of coordinates and grids that go through the shared disk."""
     found = stages(size, workers)
     tasks = sum(
-        stage.rounds * (size.groups if name == "optimise" else size.tasks)
+        stage.rounds * (size.groups if name in OPTIMISE else size.tasks)
         for name, stage in found.items()
         if stage.operations
     )
-    return workers, tasks, found["optimise"].disk
+    return workers, tasks, sum(found[name].disk for name in OPTIMISE)
 
 
 def overhead(runs: Sequence[dict[str, Any]], rate: dict[str, float]) -> Overhead:
@@ -217,9 +246,7 @@ def forecast(size: Size, rate: dict[str, float], beside: Overhead, machines: int
     for name, stage in stages(size, machines).items():
         if name not in rate:
             continue
-        busy = min(
-            machines * machine.cores, size.groups * machine.cores if name == "optimise" else size.tasks
-        )
+        busy = min(machines * machine.cores, size.groups * machine.cores if name in OPTIMISE else size.tasks)
         total += stage.operations / rate[name] / busy + stage.alone / rate[name] / machine.cores
         total += beside.byte * stage.disk / (machines * machine.cores)
         total += stage.disk / (machine.disk * machines) + stage.rounds * machine.wait
@@ -268,7 +295,8 @@ def _counts() -> list[str]:
     ]
     growth = {
         "copy": "n m", "cells": "m (n/c)²", "assign": "n (m n/c + log(n/c))", "order": "n log n", "sort": "n m", "probe": "512 n m", "search": "n (12 m c + k log c)",
-        "join": "n m (16² + k)", "gifts": "n k", "pairs": "n k", "optimise": "evaluations × (n pairs + g log g)",
+        "join": "n m (16² + k)", "gifts": "n k", "pairs": "n k", "attraction": "evaluations × n pairs", "spreading": "evaluations × n",
+        "transforms": "evaluations × g log g", "trees": "evaluations × n", "solver": "evaluations × n",
     }  # fmt: skip
     for name, stage in stages(size).items():
         lines.append(
@@ -278,7 +306,8 @@ def _counts() -> list[str]:
         *lines,
         "",
         f"m is the number of columns, c = max({CELL}, √(n/{BALANCE})) that of rows in a cell, so that choosing cells and searching in them grow as",
-        "n^1.5 together; k is that of listed neighbours, g that of nodes of the grid.",
+        "n^1.5 together; k is that of listed neighbours, g that of nodes of the grid. From attraction on, stages are parts of the optimisation, in which",
+        f"arrays of more than {REUSED >> 20} MiB are handed out by the system anew each time: {FRESH * 1e9:.1f} s of a processor for each GB, which transforms and solver take beside.",
         "",
     ]
 
@@ -302,37 +331,41 @@ def _checked(runs: Sequence[dict[str, Any]], rate: dict[str, float]) -> list[str
         ),
         "",
     ]
-    alone = sorted((run for run in runs if not run["workers"]), key=lambda run: run["rows"])
+    # The last of each size, which are those told by parts.
+    alone = list({run["rows"]: run for run in sorted(runs, key=_key) if not run["workers"]}.values())
     lines += ["| stage | " + " | ".join(f"{run['rows']:,} rows" for run in alone).replace(",", " ") + " |"]
     lines += ["|---" * (len(alone) + 1) + "|"]
-    for name in (each for each in stages(Size(1e6)) if each in rate):
+    for name in (*stages(Size(1e6)), "optimise", "sum"):
         cells = []
         for run in alone:
-            used = run["stages"].get(name, {}).get("cpu")
-            told = predicted(of_run(run), rate)[name]
-            cells.append("–" if used is None else f"{used:.1f} / {told:.1f}")
+            used, told = _totals(run, rate)
+            cells.append(f"{used[name]:.1f} / {told[name]:.1f}" if name in used else "–")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    totals = []
-    for run in alone:
-        there = [name for name in rate if name in run["stages"]]
-        told = predicted(of_run(run), rate)
-        totals.append(
-            f"{sum(run['stages'][name]['cpu'] for name in there):.0f} / {sum(told[name] for name in there):.0f}"
-        )
-    lines.append("| sum | " + " | ".join(totals) + " |")
     peaks = (f"{run['peak_gb']:.2f}" if "peak_gb" in run else "–" for run in alone)
     return [*lines, "| peak, GB | " + " | ".join(peaks) + " |", "", *_furthest_off(alone, rate), ""]
+
+
+def _totals(run: dict[str, Any], rate: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """Processor seconds of a run by stage, of the optimisation and of all, as measured and as predicted."""
+    used, told = spent(run), predicted(of_run(run), rate)
+    before = [name for name in told if name not in OPTIMISE]
+    used["optimise"] = run["stages"]["optimise"]["cpu"]
+    told["optimise"] = sum(told[name] for name in OPTIMISE)
+    for each in (used, told):
+        each["sum"] = each["optimise"] + sum(each[name] for name in before)
+    return used, told
 
 
 def _furthest_off(alone: Sequence[dict[str, Any]], rate: dict[str, float]) -> list[str]:
     """A sentence on the stage of each size whose prediction is the worst."""
     lines = []
     for run in alone:
-        told = predicted(of_run(run), rate)
+        used, told = _totals(run, rate)
+        skipped = {"sum", "optimise"} if "parts" in run else {"sum"}
         ratios = {
-            name: told[name] / used
-            for name in rate
-            if (used := run["stages"].get(name, {}).get("cpu", 0.0)) > 0.05 * run["cpu_seconds"]
+            name: told[name] / seconds
+            for name, seconds in used.items()
+            if name not in skipped and seconds > 0.05 * run["cpu_seconds"]
         }
         name = max(ratios, key=lambda each: abs(math.log(ratios[each])))
         rows = f"{run['rows']:,}".replace(",", " ")
@@ -341,8 +374,12 @@ def _furthest_off(alone: Sequence[dict[str, Any]], rate: dict[str, float]) -> li
         )
     lines += [
         "",
-        "What an evaluation of the optimisation costs beyond the model at the largest size was not found; whether that run made more of them is not known either",
-        "(`benchmarks.scale` counts them since).",
+        "The optimisation of the largest run was not told by parts: it is predicted with as many evaluations, trees and nodes as of 100 000 rows. What it took beyond that",
+        "lies in parts that cost a row more where there are more rows, as the others tell, and `benchmarks.evaluation` on copies up to 10 000 000 rows (see",
+        "`benchmarks/results/shards.md`). Transforms: arrays of more than 32 MiB go back to the system and are handed out by it anew, which was half of the cost of a node at 49 million nodes;",
+        "grids are transformed a few rows at a time since, at half that cost. Trees: a row costs 1.8 times as much of 1 000 000 rows as of 100 000, since coarse boxes fail the check more often. Pairs",
+        "of more than four million rows do not stay mapped: mapping them again costs little (0.02 microseconds a row), reading them from the disk half as much again as the attraction. An evaluation that stays",
+        "within memory and needs one tree costs a row of 10 000 000 no more than one of 100 000 but for the solver (0.08 and 0.05 microseconds). How much each of these took in that run is not known.",
     ]
     return lines
 
@@ -363,9 +400,9 @@ def _workers(runs: Sequence[dict[str, Any]], rate: dict[str, float], beside: Ove
         "|---|---|---|---|---|---|",
     ]
     for run in sorted(runs, key=lambda run: (run["rows"], run["workers"])):
-        if "digest" not in run:
+        if "parts" in run:  # of later code, whose maps have other bytes
             continue
-        moved = stages(of_run(run), run["workers"])["optimise"].disk if run["workers"] else 0.0
+        moved = _moved(of_run(run), run["workers"])[2] if run["workers"] else 0.0
         rows = f"{run['rows']:,}".replace(",", " ")
         told = sum(predicted(of_run(run), rate).values()) + beside.seconds(
             of_run(run), run["workers"]
@@ -405,7 +442,7 @@ def _forecasts(rate: dict[str, float], beside: Overhead) -> list[str]:
         "- **The client's memory**: coordinates, what L-BFGS remembers of them and the grid are in one process. "
         "Beyond, the vectors of L-BFGS would have to be sharded too: its inner products are sums over shards, so the bytes could stay the same.",
         "- **What the client does alone**: it transforms the grid, to which every group of eight blocks adds its own; and where a map has spread out, "
-        "a quarter of the evaluations, it sums the repulsion by a tree, which is not cut into shards. This is most of the time beyond a few machines.",
+        "a quarter to a half of the evaluations, it sums the repulsion by a tree, which is not cut into shards. This is most of the time beyond a few machines.",
         "- **The choice of cells** grows as n^1.5. A tree of cells would make it n log n; its recall on overlapping clusters was too low when it was tried on two levels.",
         "",
     ]
@@ -431,6 +468,10 @@ def _time(seconds: float) -> str:
     return f"{seconds / 3600:.0f} h" if seconds < 172_800 else f"{seconds / 86400:.0f} days"
 
 
+def _key(run: dict[str, Any]) -> tuple[int, int, bool]:
+    return run["rows"], run["workers"], "parts" in run
+
+
 def main() -> None:
     """Keep runs, or print the page of those that are kept."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -443,10 +484,8 @@ def main() -> None:
         return
     for path in options.runs:
         run = json.loads(path.read_text())
-        kept = [each for each in kept if (each["rows"], each["workers"]) != (run["rows"], run["workers"])] + [
-            run
-        ]
-    kept.sort(key=lambda run: (run["rows"], run["workers"]))
+        kept = [each for each in kept if _key(each) != _key(run)] + [run]
+    kept.sort(key=_key)
     options.kept.write_text(json.dumps(kept, indent=1) + "\n")
 
 

@@ -5,13 +5,15 @@
 
 The copies are those of the run's pairs: cell by cell beside each other, so that there are as many times more cells of the same size, and neighbours
 in other cells lie as many times further away; and of its map, as wide as keeps its density. Processor seconds, and those of the system among
-them, are told for a row and evaluation in microseconds. What the solver does beside evaluations is timed on a bowl.
+them, are told for a row and evaluation in microseconds. What the solver does beside evaluations is timed on a bowl. "pairs from disk" is the
+attraction when their files were dropped from the system's cache before.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -61,7 +63,7 @@ def _pieces(first: int, last: int, copies: int) -> Iterator[tuple[int, int]]:
         yield cell // copies * CELL, cell % copies
 
 
-def evaluated(folder: Path, copies: int, jobs: int, place: Path) -> dict[str, Any]:
+def evaluated(folder: Path, copies: int, jobs: int, width: float, place: Path) -> dict[str, Any]:
     """What an evaluation costs on so many copies."""
     import winkel as wk
     from winkel.methods.mde.neighbors import cauchy_repulsion
@@ -83,7 +85,7 @@ def evaluated(folder: Path, copies: int, jobs: int, place: Path) -> dict[str, An
     wide = np.empty((n * copies, 2), np.float32)
     for copy in range(copies):
         shown = wide.reshape(-1, copies, CELL, 2)[:, copy]
-        shown[:] = (np.sqrt(copies) * Y + 0.5 * noise.normal(size=Y.shape)).reshape(-1, CELL, 2)
+        shown[:] = (width * np.sqrt(copies) * Y + 0.5 * noise.normal(size=Y.shape)).reshape(-1, CELL, 2)
     settings = Settings.of(wk.MDE())
     background = cauchy_repulsion(
         settings.forces.repulsive, settings.repulsive_fraction, count / len(wide), len(wide)
@@ -96,10 +98,11 @@ def evaluated(folder: Path, copies: int, jobs: int, place: Path) -> dict[str, An
     for _ in range(ROUNDS):
         problem.evaluate(wide)
     told = counted.told()
+    parts = {name: np.array(spent) / ROUNDS for name, spent in told["parts"].items()}
     begun = used()
     problem._field.evaluate(wide)
-    parts = {name: np.array(spent) / ROUNDS for name, spent in told["parts"].items()}
     parts |= {"a tree": used() - begun, "solver": _solver(LBFGS(), wide, problem)}
+    parts["pairs from disk"] = _from_disk(problem, wide, place, counted)
     return {
         "rows": len(wide),
         "pairs": round(count / len(wide) / 2, 1),
@@ -107,6 +110,21 @@ def evaluated(folder: Path, copies: int, jobs: int, place: Path) -> dict[str, An
         "trees": told["trees"] / ROUNDS,
         "parts": {name: (1e6 * spent / len(wide)).round(3).tolist() for name, spent in parts.items()},
     }
+
+
+def _from_disk(problem: Any, Y: Any, place: Path, counted: Counted) -> Any:
+    """What the attraction costs when the system has kept nothing of the pairs."""
+    from winkel.scale import problem as module
+
+    module._MAPPED_ROWS = 0  # nothing stays mapped, so that it can be let go
+    problem.evaluate(Y)
+    for file in place.glob("*.npy"):
+        with file.open("rb") as opened:
+            os.fsync(opened.fileno())
+            os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    before = counted.told()["parts"]["pairs"]
+    problem.evaluate(Y)
+    return np.array(counted.told()["parts"]["pairs"]) - before
 
 
 def _solver(solver: Any, Y: Any, problem: Any) -> Any:
@@ -138,12 +156,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--copies", type=int, nargs="+", default=[1, 10])
+    parser.add_argument(
+        "--width", type=float, default=1.0, help="of the map: narrower ones are summed on a grid"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     for copies in options.copies:
         place = Path(tempfile.mkdtemp(prefix="winkel-evaluation-", dir=options.folder))
         try:
-            print(json.dumps(apart(evaluated, options.folder, copies, options.jobs, place)), flush=True)
+            print(
+                json.dumps(apart(evaluated, options.folder, copies, options.jobs, options.width, place)),
+                flush=True,
+            )
         finally:
             shutil.rmtree(place)
 

@@ -140,6 +140,7 @@ def used() -> NDArray[np.float64]:
 
 
 def _fit(folder: str, workers: int, answer: str) -> None:
+    begun = time.time()
     import winkel as wk
 
     counted = Counted()
@@ -152,7 +153,6 @@ def _fit(folder: str, workers: int, answer: str) -> None:
         )
         client = Client(cluster)
     path = Path(folder)
-    begun = time.time()
     source = wk.scale.open_source(str(path / "rows" / "*.parquet"))
     mde = wk.scale.fit(wk.MDE(random_state=0), source, folder=path / "work", client=client)
     solved = time.time()
