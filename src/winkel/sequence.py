@@ -130,7 +130,7 @@ def series(
     Parameters
     ----------
     tables : list of arrays, data frames, sparse matrices or AnnData
-        Two or more tables, in their order. Their columns may differ.
+        Two or more tables, in their order. Their columns may differ. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
     ids : list of arrays or None, default=None
         The items of each table's rows, each once. None takes the names that tables have; without names rows of the same number
         are the same item, in tables of as many rows.

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .checks import number
 from .data import as_table
-from .data.annotated import named_labels
+from .data.table import labelled
 from .embedding import Embedding
 from .errors import InvalidParameterError
 from .estimators.mde import MDE, fit_along
@@ -159,7 +159,7 @@ def spectrum(
     Parameters
     ----------
     X : array, data frame, sparse matrix, AnnData, distances or sequence of items
-        The data, as for `winkel.MDE` and `winkel.measure`.
+        The data, as for `winkel.MDE` and `winkel.measure`. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
     model : MDE or None, default=None
         An estimator, not fitted, whose other parameters are used, with the default forces; None is `MDE()`.
     places : sequence of float, default=(0.0, 0.25, 0.5, 0.75, 1.0)
@@ -167,7 +167,7 @@ def spectrum(
     scores : sequence of str and callables, default=("neighbor_recall", "rnx_auc", "distance_correlation", "tearing")
         Names of registered scores and functions of your own, as for `winkel.measure`.
     labels : array of length n, str or None, default=None
-        One label per row, or the column of `obs` if X is AnnData, for colours and the scores of labels. The maps do not see them.
+        One label per row, or the name of a column, as for `winkel.measure`, for colours and the scores of labels. The maps do not see them.
     n_neighbors : int, default=15
         Size of the neighbourhoods that scores compare.
     sample : "auto", int or None, default=500
@@ -201,7 +201,7 @@ def spectrum(
     model = MDE() if model is None else model
     _check_model(model, X)
     run = Run.of(random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-    labels = named_labels(X, labels)
+    X, labels = labelled(X, labels)
     data = as_table(X) if has_rows(model.metric) else X
     measured = Measured(
         data, run.quiet(), n_neighbors=n_neighbors, metric=model.metric, sample=sample, labels=labels

@@ -15,6 +15,8 @@ from winkel.errors import DataWarning, InvalidInputError, InvalidParameterError
 from winkel.maps import read_map
 from winkel.view.html.parts import build_parts
 
+from .view.test_container import read
+
 anndata = pytest.importorskip("anndata")
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
@@ -245,10 +247,18 @@ EVERYWHERE = {  # every call that takes rows: a fingerprint of what it makes of 
     "series": lambda X, labels: (
         wk.series([X, X], model=wk.MDE(**QUICK), random_state=0).results[0].Y.tobytes()
     ),
+    "problem": lambda X, labels: wk.preserve_neighbors(X, random_state=0).solve(max_iter=5, random_state=0).Y.tobytes(),
+    "quadratic": lambda X, labels: wk.quadratic.pca(X).Y.tobytes(),
+    "forces": lambda X, labels: wk.TSNE(perplexity=9, **QUICK).fit(X).embedding_.tobytes(),
     "plot": lambda X, labels: [
         text.get_text() for text in wk.plot(PLACES, labels=labels, data=X).get_legend().get_texts()
     ],
-    "write_html": lambda X, labels: build_parts({"map": PLACES}, labels=KINDS, ids=np.arange(N), data=X),
+    "write_html": lambda X, labels: build_parts(
+        {"map": PLACES},
+        labels=pd.Series(KINDS, name="kind") if labels is KINDS else labels,
+        ids=np.arange(N),
+        data=X,
+    ),
 }
 
 
@@ -278,3 +288,121 @@ def test_a_table_of_an_anndata_object_keeps_the_columns_of_obs(cells):
         assert wk.explain(cells, np.arange(9)).columns[0].startswith("gene")
     ax = wk.plot(PLACES, values="kind", data=wk.data.Table(PLACES, kept={"kind": np.arange(N)}))
     assert ax.figure.axes[1].get_ylabel() == "kind"
+
+
+def framed():
+    """Digits as a data frame that holds their classes as text."""
+    return pd.DataFrame(DIGITS.X[:N], columns=[f"pixel {j}" for j in range(64)]).assign(kind=KINDS)
+
+
+FRAMES = {
+    "pandas": lambda frame: frame,
+    "polars": lambda frame: pytest.importorskip("polars").from_pandas(frame),
+    "arrow": lambda frame: pytest.importorskip("pyarrow").Table.from_pandas(frame),
+    "label of a table": lambda frame: wk.data.as_table(frame, label="kind"),
+    "kept by a table": lambda frame: wk.data.as_table(frame, keep=["kind"]),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("call", ["fit", "measure", "compare", "tune", "spectrum", "plot", "write_html"])
+def test_labels_name_a_column_of_a_data_frame_which_is_then_no_feature(call, kind):
+    found, frame = EVERYWHERE[call], FRAMES[kind](framed())
+    plain = framed().drop(columns="kind")
+    assert found(frame, "kind") == found(plain, KINDS)
+    if call != "plot":
+        with pytest.raises((InvalidParameterError, InvalidInputError), match="knd"):
+            found(frame, "knd")
+
+
+def test_what_a_page_shows_may_be_named_by_columns_of_its_data(cells):
+    cells.obs["depth"], cells.obs["trust"] = np.arange(N), np.linspace(0, 1, N)
+    table = wk.scverse.table(cells)
+    of_page = {
+        "labels": "kind",
+        "values": "depth",
+        "fields": ["kind", "depth"],
+        "reliability": "trust",
+        "text": "kind",
+    }
+    given = {
+        "labels": cells.obs["kind"],
+        "values": cells.obs["depth"],
+        "fields": {"kind": KINDS, "depth": np.arange(N)},
+        "reliability": np.linspace(0, 1, N),
+        "text": KINDS,
+    }
+    named = build_parts(PLACES, **of_page, data=table)
+    assert named == build_parts(PLACES, **given, data=table, ids=cells.obs_names)
+    assert build_parts(PLACES, data=table, ids="kind") == build_parts(PLACES, data=table, ids=KINDS)
+    for wrong in ({"values": "depht"}, {"fields": ["kind", "depht"]}, {"ids": "depht"}):
+        with pytest.raises(InvalidParameterError, match="'depht' is not a column that the table keeps"):
+            build_parts(PLACES, data=table, **wrong)
+
+
+def test_a_page_holds_the_columns_of_another_table_of_its_rows(cells):
+    table = wk.scverse.table(cells)
+    genes = build_parts(PLACES, data=table, features=cells)
+    assert (
+        genes["features"]
+        == build_parts(PLACES, data=wk.data.as_table(cells, use_rep="X"), features=True)["features"]
+    )
+    assert genes["features"] != build_parts(PLACES, data=table, features=True)["features"]
+    with pytest.raises(InvalidInputError, match=f"features must have the rows of the maps, {N}; got 7"):
+        build_parts(PLACES, data=table, features=cells[:7])
+
+
+def test_labels_draw_cells_together_where_the_method_uses_them(cells):
+    model = wk.scverse.mde(cells, label_weight=0.5, labels="kind", trust=False, **QUICK)
+    expected = wk.MDE(label_weight=0.5, **QUICK).fit(cells.obsm["X_pca"], KINDS)
+    assert model.embedding_.tobytes() == expected.embedding_.tobytes()
+    assert cells.uns["mde"]["params"]["labels"] == "kind"
+    with pytest.raises(InvalidParameterError, match="TSNE makes its map without labels"):
+        wk.scverse.tsne(cells, labels="kind", **QUICK)
+
+
+def test_a_page_of_cells_judges_the_maps_that_nobody_has_judged(cells, monkeypatch):
+    made = []
+    monkeypatch.setattr("winkel.view.explorer.save_page", lambda path, title, parts: made.append(parts))
+    cells.obsm["X_umap"] = cells.obsm["X_pca"][:, :2]
+    wk.scverse.mde(cells, **QUICK)
+    shown = {}
+    for trust in (True, False):
+        wk.scverse.write_html("a.html", cells, ["umap", "mde"], labels="kind", trust=trust)
+        shown[trust] = read(made.pop()["main"])[0]
+    scores = {row["name"]: row["values"] for row in shown[True]["scores"]}
+    report = wk.measure(cells.obsm["X_pca"], cells.obsm["X_umap"], scores=["trustworthiness"])
+    assert scores["trustworthiness"] == [
+        pytest.approx(report["trustworthiness"].value),
+        cells.uns["mde"]["scores"]["trustworthiness"],
+    ]
+    assert all(shown[True]["reliability"])
+    assert shown[False]["reliability"][0] is None
+    assert "X_umap" in cells.obsm
+    assert "umap" not in cells.uns  # a page changes nothing
+
+
+def test_docstrings_say_how_another_array_of_an_anndata_object_is_named():
+    told = {
+        name: inspect.getdoc(call) or ""
+        for name, call in {
+            **vars(wk.graph),
+            **{name: getattr(wk, name) for name in wk.__all__},
+            "fit": wk.MDE.fit,
+        }.items()
+        if inspect.isfunction(call)
+    }
+    taking = {name for name, text in told.items() if "AnnData" in text}
+    assert {
+        "measure",
+        "compare",
+        "indicatrix",
+        "explain",
+        "stability",
+        "tune",
+        "spectrum",
+        "series",
+        "knn",
+        "fit",
+    } <= taking
+    assert not [name for name in taking if "winkel.scverse.table" not in told[name] and name != "plot"]

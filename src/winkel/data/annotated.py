@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataWarning, InvalidInputError, InvalidParameterError, WinkelError, missing_extra
-from .frames import Parts, Pick, Selection, find_column, is_a, pandas_frame, plain_column
+from .frames import Parts, Pick, Selection, find_column, frame_of, is_a, pandas_frame, plain_column
 
 COMPONENTS = "X_pca"  # where scanpy keeps principal components, of which it makes maps
 
@@ -54,7 +54,10 @@ def from_anndata(
         )
         values, names = values[:, wanted], tuple(names[j] for j in wanted)
     ids = plain_column(np.asarray(X.obs_names)) if given is None else given
-    return Parts(values, ids, names, label, kept)
+    told = find_column(tuple(map(str, X.obs.columns)), selection.label, "label", f"{name}.obs")
+    return Parts(
+        values, ids, names, label, kept, label_name=None if told is None else str(X.obs.columns[told])
+    )
 
 
 def representation(X: Any, use_rep: str | None, layer: str | None, name: str) -> tuple[Any, tuple[str, ...]]:
@@ -89,24 +92,25 @@ def representation(X: Any, use_rep: str | None, layer: str | None, name: str) ->
 
 def obs_column(X: Any, wanted: Pick, what: str, name: str = "X") -> NDArray[Any]:
     """A column of `obs`, without Python objects."""
-    observed = pandas_frame(X.obs)
-    j = find_column(observed.names, wanted, what, f"{name}.obs")
-    assert j is not None
-    return plain_column(observed.column(j))
+    return pandas_frame(X.obs).plain(wanted, what, f"{name}.obs")
 
 
 def named_labels(X: Any, labels: Any, what: str = "labels", name: str = "X") -> Any:
-    """`labels`, or the column that a text names: of an AnnData object's `obs`, or one that a Table keeps."""
+    """`labels`, or the column that a text names: of an AnnData object's `obs`, of a data frame, or one that a Table keeps."""
     if not isinstance(labels, str):
         return labels
     if is_anndata(X):
         return obs_column(X, labels, what, name)
+    if (frame := frame_of(X, name)) is not None:
+        return frame.plain(labels, what, name)
     kept = getattr(X, "kept", None)
     if not isinstance(kept, Mapping):
         raise InvalidParameterError(
-            f"{what} must hold one label per row; the name of a column, {labels!r}, goes with an AnnData object or a table of "
-            f"winkel.scverse.table, and {name} is a {type(X).__name__}."
+            f"{what} must hold one label per row; the name of a column, {labels!r}, goes with a data frame, an AnnData object or a "
+            f"table that keeps the column, and {name} is a {type(X).__name__}."
         )
+    if labels == getattr(X, "label_name", None):
+        return X.labels
     if labels not in kept:
         listed = ", ".join(map(repr, kept)) or "none"
         raise InvalidParameterError(

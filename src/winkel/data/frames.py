@@ -26,7 +26,7 @@ Columns: TypeAlias = Sequence[str | int] | None
 
 
 class Parts(NamedTuple):
-    """What is taken from a source: feature values, ids, feature names, labels, kept columns, columns left out."""
+    """What is taken from a source: feature values, ids, feature names, labels, kept columns, columns left out, what the labels' is called."""
 
     values: Any
     ids: NDArray[Any] | None = None
@@ -34,6 +34,7 @@ class Parts(NamedTuple):
     labels: NDArray[Any] | None = None
     kept: Mapping[str, NDArray[Any]] = MappingProxyType({})
     omitted: tuple[str, ...] = ()
+    label_name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -100,16 +101,19 @@ class Frame:
             features = [j for j in found if j is not None]
         omitted = [j for j in features if selection.numeric and j in self.refused]
         features = [j for j in features if j not in omitted]
-        ids = self.ids if selection.id is None else self._plain(selection.id, "id", name)
-        labels = None if selection.label is None else self._plain(selection.label, "label", name)
+        ids = self.ids if selection.id is None else self.plain(selection.id, "id", name)
+        labels = None if selection.label is None else self.plain(selection.label, "label", name)
+        told = find_column(self.names, selection.label, "label", name)
         kept = {str(self.names[j]): plain_column(self.column(j)) for c in selection.keep or ()
                 if (j := find_column(self.names, c, "keep", name)) is not None}  # fmt: skip
         if omitted and not features:
             raise InvalidInputError(f"{name} has no columns of numbers: {self._listed(omitted)} hold none.")
         values, names = self._features(features, ids, selection.encode, name)
-        return Parts(values, ids, names, labels, kept, tuple(self.names[j] for j in omitted))
+        left_out = tuple(self.names[j] for j in omitted)
+        return Parts(values, ids, names, labels, kept, left_out, None if told is None else self.names[told])
 
-    def _plain(self, pick: Pick, what: str, name: str) -> NDArray[Any]:
+    def plain(self, pick: Pick, what: str, name: str) -> NDArray[Any]:
+        """The column that a name or a position means, without Python objects."""
         j = find_column(self.names, pick, what, name)
         assert j is not None
         return plain_column(self.column(j))
@@ -127,7 +131,7 @@ class Frame:
         numbers = self._values([j for j in features if j not in categories], ids, name)
         place = {j: k for k, j in enumerate(j for j in features if j not in categories)}
         columns = [
-            (self.names[j], partial(self._plain, j, "columns", name), True)
+            (self.names[j], partial(self.plain, j, "columns", name), True)
             if j in categories
             else (self.names[j], partial(numbers.__getitem__, (slice(None), place[j])), False)
             for j in features

@@ -15,7 +15,7 @@ from ..checks import refuse
 from ..errors import InvalidInputError, InvalidParameterError
 from ..run import Stream
 from ..typing import FloatArray, IntArray
-from .annotated import from_anndata, is_anndata
+from .annotated import from_anndata, is_anndata, named_labels
 from .arrays import Labels, Matrix, dense_matrix, sparse_matrix, to_array
 from .frames import Columns, Parts, Pick, Selection, frame_of
 
@@ -44,6 +44,8 @@ class Table:
         Further columns that were to be kept beside.
     omitted : tuple of str
         Columns that were left out because they hold no numbers.
+    label_name : str or None
+        What the label column is called.
     validated : bool
         Whether `as_table` has looked at the values.
 
@@ -61,6 +63,7 @@ class Table:
     labels: NDArray[Any] | None = None
     kept: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     omitted: tuple[str, ...] = ()
+    label_name: str | None = None
     validated: bool = False
 
     def __repr__(self) -> str:
@@ -237,6 +240,13 @@ def as_table(
     return Table(clean(parts.values, where, wanted), *parts[1:], validated=True)
 
 
+def labelled(X: Any, labels: Any, what: str = "labels", name: str = "X") -> tuple[Any, Any]:
+    """X and `labels`, or the column that a text names (`named_labels`); a data frame without it, since it is then no feature."""
+    if isinstance(labels, str) and frame_of(X, name) is not None:
+        X = as_table(X, label=labels, name=name)
+    return X, named_labels(X, labels, what, name)
+
+
 def looks_like_distances(values: Any) -> bool:
     """Whether a matrix is one of distances rather than of rows: square, nothing below zero or on the diagonal, and symmetric.
 
@@ -271,7 +281,7 @@ def _selected(X: Any, selection: Selection, name: str, use_rep: str | None, laye
             f"{name} is a {type(X).__name__}. Slice it instead."
         )
     if isinstance(X, Table):
-        return Parts(X.values, X.ids, X.columns, X.labels, X.kept, X.omitted)
+        return Parts(X.values, X.ids, X.columns, X.labels, X.kept, X.omitted, X.label_name)
     return Parts(_from_array(X, name))
 
 

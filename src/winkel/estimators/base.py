@@ -70,6 +70,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     keep_frames: int = 0
 
     accepts_table: ClassVar[bool] = True  # `fit` takes a Table, and does not validate it again
+    uses_labels: ClassVar[bool] = False  # whether the y of `fit` has a part in the map
     # Parameters that name an object with parameters of its own, and the kind under which its class is registered.
     _named_objects: ClassVar[dict[str, str]] = {}
     # What a model file keeps beside parameters and the result.

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from ..checks import number
 from ..data import Table
-from ..data.annotated import named_labels
+from ..data.table import labelled
 from ..errors import InvalidParameterError, ModelFileError, WinkelError
 from ..graph.knn import count_items
 from ..graph.metrics import takes_sparse
@@ -155,6 +155,7 @@ class MDE(GraphEmbedder):
     tol: float = 1e-5
     memory_size: int = 10
 
+    uses_labels: ClassVar[bool] = True
     _fitted: ClassVar[tuple[str, ...]] = ("_rows", "_item_of", "_repulsion")
     _schema: ClassVar[dict[str, Part]] = {
         "_rows": Part(("items", "m"), optional=True),
@@ -187,12 +188,12 @@ class MDE(GraphEmbedder):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix, Graph, distances or items
-            What to map; see the class.
+        X : array, data frame, sparse matrix, AnnData, Graph, distances or items
+            What to map; see the class. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
         y : array of shape (n_samples,) or None, default=None
             Labels, used with `label_weight` above 0: classes (text or whole numbers, −1, None or "" where unknown), or floating
-            point numbers (NaN where unknown), which draw rows together the less they differ. For an AnnData object also the
-            name of a column of its `obs`.
+            point numbers (NaN where unknown), which draw rows together the less they differ. Also the
+            name of a column: of an AnnData object's `obs`, of a data frame, which is then no feature, or one that a table keeps.
         sample_weight : array of shape (n_samples,) or None, default=None
             How much each row counts: the pull of two neighbours is multiplied by the root of the product of their weights;
             with preserve="distances" the loss of a pair by their product. A row of weight zero has no part in the fit,
@@ -204,8 +205,7 @@ class MDE(GraphEmbedder):
             This estimator, fitted.
         """
         settings = Settings.of(self)
-        if isinstance(y, str):
-            y = named_labels(X, y, "y")
+        X, y = labelled(X, y, "y")
         if hasattr(X, "fit_map"):
             return self._fit_by_shards(X, settings, y, sample_weight)
         data = self._items(X, allow_sparse=self.preserve == "neighbors")

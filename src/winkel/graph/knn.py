@@ -58,8 +58,9 @@ def knn(
     Parameters
     ----------
     X : array, sparse matrix, data frame, AnnData or Table of shape (n, m)
-        The rows. With metric="precomputed": an n × n matrix of distances (dense, or sparse with the known ones stored),
-        or a pair (indices, distances) of n × k arrays. With a function as metric: any sequence of n items.
+        The rows. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it. With
+        metric="precomputed": an n × n matrix of distances (dense, or sparse with the known ones stored), or a pair (indices,
+        distances) of n × k arrays. With a function as metric: any sequence of n items.
     n_neighbors : int, default=15
         Number of neighbours of each row.
     metric : str or callable, default="euclidean"
@@ -192,7 +193,7 @@ def knn_query(
     Q : array, sparse matrix, data frame, AnnData or Table of shape (q, m)
         The rows whose neighbours are wanted.
     X : array, sparse matrix, data frame, AnnData or Table of shape (n, m)
-        The rows among which they are searched.
+        The rows among which they are searched. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
     n_neighbors : int
         Number of neighbours of each row of Q, at most n.
     metric : str, default="euclidean"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..data import Table
-from ..data.annotated import named_labels
+from ..data.table import labelled
 from ..errors import InvalidInputError, InvalidParameterError
 from ..graph import Graph
 from ..graph.knn import neighbor_graph
@@ -123,7 +123,7 @@ def compare(
     Parameters
     ----------
     X : array, data frame, sparse matrix, AnnData or sequence of items
-        The data, as for `winkel.measure`.
+        The data, as for `winkel.measure`. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
     maps : mapping of str to estimator or map
         By name: an estimator, which is fitted (anything with `fit_transform`; a copy, yours stays as it is), or a finished
         map, from wherever it came: an array, an Embedding, a file. Estimators that can start from a `winkel.Graph` under
@@ -131,7 +131,7 @@ def compare(
     scores : list of str and callables, or None, default=None
         Names of registered scores and functions of your own, as for `winkel.measure`; None computes all.
     labels : array of length n, str or None, default=None
-        One label per row, or the column of `obs` if X is AnnData; adds the scores of labels.
+        One label per row, or the name of a column, as for `winkel.measure`; adds the scores of labels.
     n_neighbors : int, default=15
         Size of the neighbourhoods that are compared.
     metric : str or callable, default="euclidean"
@@ -163,7 +163,7 @@ def compare(
         raise InvalidParameterError(
             f"maps must name at least one estimator or finished map; got {type(maps).__name__} {maps!r}."
         )
-    labels = named_labels(X, labels)
+    X, labels = labelled(X, labels)
     run = Run.of(random_state=random_state, n_jobs=n_jobs, verbose=verbose)
     data = Data.of(X, metric)
     measured = Measured(

@@ -90,7 +90,7 @@ def explain(X: Any, rows: ArrayLike, *, names: Sequence[str] | None = None) -> E
     Parameters
     ----------
     X : array, data frame, sparse matrix or AnnData
-        The data.
+        The data. Of an AnnData object its `X`, so that genes explain; `winkel.scverse.table` names another array of it.
     rows : array of row numbers, or of one bool per row
         The rows to explain, such as a selection of `winkel.explore`, a class, or a piece of a map.
     names : list of str or None, default=None

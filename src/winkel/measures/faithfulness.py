@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..data import Table
-from ..data.annotated import named_labels
 from ..data.archive import atomic_file
+from ..data.table import labelled
 from ..errors import InvalidParameterError, MissingDependencyError
 from ..graph import Graph
 from ..run import Run, telling_of_memory
@@ -179,15 +179,17 @@ def measure(
     ----------
     X : array, data frame, sparse matrix, AnnData or sequence of items
         The data, as for `winkel.graph.knn`: rows, or distances with metric="precomputed", or any items with a function as
-        metric. The baseline and the scores of angles and norms need rows.
+        metric. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
+        The baseline and the scores of angles and norms need rows.
     map : array, fitted estimator, Embedding or path
         The map of the same rows, from wherever it came. A path names a map file or a model file.
     scores : list of str and callables, or None, default=None
         Names of registered scores (`winkel.scores`) and functions of your own, see `winkel.score`. None computes all that
         the data, labels and problem allow.
     labels : array of length n, str or None, default=None
-        One label per row, or the column of `obs` if X is AnnData; adds "label_accuracy" and "clustering_accuracy".
-        Rows whose label is −1, NaN or empty are unknown, and left out of these.
+        One label per row, or the name of a column: of an AnnData object's `obs`, of a data frame, which is then no feature, or
+        one that a table keeps. It adds "label_accuracy" and "clustering_accuracy". Rows whose label is −1, NaN or empty are
+        unknown, and left out of these.
     n_neighbors : int, default=15
         Size of the neighbourhoods that are compared, less than half of n.
     metric : str or callable, default="euclidean"
@@ -229,9 +231,17 @@ def measure(
     ['continuity', 'stress']
     """
     run = Run.of(random_state=random_state, n_jobs=n_jobs)
+    X, labels = labelled(X, labels)
     measured = Measured(
-        X, run, n_neighbors=n_neighbors, metric=metric, sample=sample, labels=named_labels(X, labels), problem=problem, graph=graph
-    )  # fmt: skip
+        X,
+        run,
+        n_neighbors=n_neighbors,
+        metric=metric,
+        sample=sample,
+        labels=labels,
+        problem=problem,
+        graph=graph,
+    )
     return measure_maps(measured, {"map": map_table(map)}, scores, baseline=baseline)["map"]
 
 

@@ -183,7 +183,7 @@ def indicatrix(
     Parameters
     ----------
     X : array, data frame, sparse matrix, AnnData or sequence of items
-        The data, as for `winkel.graph.knn`.
+        The data, as for `winkel.graph.knn`. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
     map : array, fitted estimator, Embedding or path
         The map of the same rows.
     X_new : array, data frame, sparse matrix or None, default=None

@@ -152,8 +152,8 @@ def null_test(
     ----------
     estimator : estimator
         Anything with `fit_transform` and scikit-learn's parameters.
-    X : array or data frame
-        Dense rows.
+    X : array, data frame or AnnData
+        Dense rows. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
     null : {"local", "gaussian", "permutation"}, default="local"
         "local" draws rows from one normal distribution that has the dimension which X has within neighbourhoods: its
         variances are the mean spectrum of those. "gaussian" has the covariance of X, which groups that lie apart stretch along

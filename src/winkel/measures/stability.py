@@ -136,7 +136,7 @@ def stability(
         Anything with `fit_transform` and scikit-learn's parameters. Where a `winkel.Graph` is all it needs
         (`graph_suffices`), neighbours are searched once for all runs; otherwise each run starts from the rows.
     X : array, data frame, sparse matrix, AnnData, Graph or whatever the estimator takes
-        The data.
+        The data. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
     n_runs : int, default=5
         Maps made again of each kind.
     vary : {"both", "seeds", "rows"}, default="both"

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import integer, number, optional
 from ..data import Table
-from ..data.annotated import named_labels
+from ..data.table import labelled
 from ..errors import InvalidParameterError
 from ..graph import Graph
 from ..run import Run
@@ -167,13 +167,13 @@ def tune(
     estimator : estimator
         Anything with `fit_transform` and scikit-learn's parameters.
     X : array, data frame, sparse matrix, AnnData or sequence of items
-        The data.
+        The data. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
     grid : mapping of str to list
         Values to try of each parameter; all combinations are tried.
     score : str or callable, default="rnx_auc"
         The name of a registered score, or a function of your own (`winkel.score`), to choose by.
-    labels : array of length n or None, default=None
-        Labels, for a score that needs them.
+    labels : array of length n, str or None, default=None
+        Labels, for a score that needs them, or the name of a column, as for `winkel.measure`.
     n_runs : int, default=3
         Maps of each choice, from different seeds; at least 2.
     n_neighbors : int, default=15
@@ -209,7 +209,7 @@ def tune(
     check_estimator(estimator)
     choices = _choices(grid)
     n_runs = integer("n_runs", n_runs, 2)
-    labels = named_labels(X, labels)
+    X, labels = labelled(X, labels)
     run = Run.of(random_state=random_state, n_jobs=n_jobs, verbose=verbose)
     data = Data.of(X, metric)
     measured = Measured(

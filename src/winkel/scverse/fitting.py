@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import __version__
 from ..checks import flag, instance
+from ..data.annotated import obs_column
 from ..errors import InvalidParameterError
 from ..estimators import registry
 from ..estimators.base import Embedder
@@ -32,6 +33,7 @@ def embed(
     use_rep: str | None = None,
     layer: str | None = None,
     neighbors_key: str | None = None,
+    labels: str | None = None,
     key_added: str | None = None,
     trust: bool = True,
 ) -> Any:
@@ -52,6 +54,8 @@ def embed(
         The entry of `layers` to map instead.
     neighbors_key : str or None, default=None
         The neighbour graph to use, as `scanpy.pp.neighbors` stores it (its default is "neighbors"); None searches one.
+    labels : str or None, default=None
+        The column of `obs` by which cells are drawn together, for `MDE` with `label_weight` and `UMAP`; "", NaN or -1 is unknown.
     key_added : str or None, default=None
         The entry of `obsm` to write; None is "X_" and the name of the method.
     trust : bool, default=True
@@ -83,14 +87,21 @@ def embed(
                 "needs the rows themselves. Leave neighbors_key out."
             )
         data = neighbors(adata, neighbors_key)
-    model.fit(data)
+    if labels is None:
+        model.fit(data)
+    elif model.uses_labels:
+        model.fit(data, obs_column(adata, labels, "labels", "adata"))
+    else:
+        raise InvalidParameterError(
+            f"{type(model).__name__} makes its map without labels; MDE with label_weight and UMAP use them. Leave labels out."
+        )
     name = registry.entry(type(model).__name__).commands[0].name.replace("-", "_")
     key = f"X_{name}" if key_added is None else key_added
     basis = basis_of(key)
     adata.obsm[key] = np.array(model.embedding_)
     for column, values in of_embedding(model.result_).columns.items():
         adata.obs[f"{basis}_{column}"] = np.array(values)
-    adata.uns[basis] = _record(model, rep, neighbors_key)
+    adata.uns[basis] = _record(model, {"use_rep": rep, "neighbors_key": neighbors_key, "labels": labels})
     if flag("trust", trust) and table.shape[0] >= _FEWEST_CELLS:
         metric = _metric(adata, model, neighbors_key)
         k = min(_NEIGHBORS, (table.shape[0] - 1) // 3)
@@ -221,15 +232,15 @@ def _metric(adata: Any, model: Embedder, neighbors_key: str | None) -> Metric:
     return metric if callable(metric) or (isinstance(metric, str) and is_metric(metric)) else "euclidean"
 
 
-def _record(model: Embedder, rep: str, neighbors_key: str | None) -> dict[str, Any]:
-    """What `uns` keeps of a fit: plain values, which an h5ad file holds."""
+def _record(model: Embedder, of: dict[str, str | None]) -> dict[str, Any]:
+    """What `uns` keeps of a fit, and what it was `of`: plain values, which an h5ad file holds."""
     parameters = {
         name: value if isinstance(value, bool | int | float | str) else repr(value)
         for name, value in model.get_params(deep=False).items()
         if value is not None and name not in ("callbacks", "checkpoint", "verbose")
     }
     return {
-        "params": {**parameters, "use_rep": rep} | ({} if neighbors_key is None else {"neighbors_key": neighbors_key}),
+        "params": parameters | {name: value for name, value in of.items() if value is not None},
         "method": type(model).__name__,
         "seed": -1 if model.result_.seed is None else int(model.result_.seed),
         "objective": float(model.result_.objective),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import flag
 from ..data.annotated import obs_column
 from ..measures.faithfulness import Faithfulness
 from ..measures.faithfulness import measure as measure_map
@@ -16,6 +17,8 @@ from ..measures.indicatrix import Indicatrix
 from ..measures.indicatrix import indicatrix as indicatrix_of
 from ..typing import Metric, RandomState
 from ..view.explorer import write_html as write_page
+from ..view.html.inputs import check_maps
+from ..view.html.judged import judge
 from ..view.plots import plot as plot_map
 from .contents import basis_of, check_anndata, colors_of, keep_scores, map_of, rows_of
 
@@ -221,9 +224,13 @@ def write_html(
     *,
     labels: str | None = None,
     fields: Sequence[str] | None = None,
+    features: bool = False,
+    trust: bool = True,
     title: str | None = None,
 ) -> Path:
     """The path of an explorer page with maps in `obsm`: colours, cards and reliability from `obs`, scores from `uns`.
+
+    Scores and reliability of maps that have none there are found for the page, by "X_pca" where there is one, else `X`.
 
     Parameters
     ----------
@@ -237,6 +244,11 @@ def write_html(
         A column of `obs` with the classes of cells.
     fields : list of str or None, default=None
         Columns of `obs`, or genes, for the card of a cell and as further colours; None is none.
+    features : bool, default=False
+        Whether the page holds the genes in `X` that differ most between regions, as colours and to say by which a selection
+        differs from all other cells; see `winkel.write_html`.
+    trust : bool, default=True
+        Whether to say how far maps can be trusted that have no scores or reliability yet.
     title : str or None, default=None
         Heading of the page.
 
@@ -258,23 +270,30 @@ def write_html(
     """
     check_anndata(adata)
     names = [basis] if isinstance(basis, str) else list(basis)
-    reliability = {
+    reliability: dict[str, Any] = {
         name: adata.obs[column].to_numpy()
         for name in names
         if (column := f"{basis_of(name)}_reliability") in adata.obs
     }
-    scores = {
+    scores: dict[str, Any] = {
         name: dict(stored["scores"])
         for name in names
         if "scores" in (stored := adata.uns.get(basis_of(name), {})) and len(stored["scores"])
     }
+    maps = {name: map_of(adata, name) for name in names}
+    unknown = {name: Y for name, Y in maps.items() if name not in scores or name not in reliability}
+    if flag("trust", trust) and unknown:
+        judged = judge(unknown, check_maps(unknown), rows_of(adata, None, None, None)[0], "euclidean", None)
+        scores, reliability = judged.scores | scores, judged.reliability | reliability
     return write_page(
         path,
-        {name: map_of(adata, name) for name in names},
+        maps,
         labels=None if labels is None else obs_column(adata, labels, "labels", "adata"),
         ids=np.asarray(adata.obs_names).astype(str),
         fields=None if fields is None else {name: colors_of(adata, name) for name in fields},
         reliability=reliability or None,
         scores=scores or None,
         title=title,
+        trust=False,
+        features=adata if flag("features", features) else False,
     )

@@ -42,7 +42,7 @@ def write_html(
     metric: Metric = "euclidean",
     trust: bool | None = None,
     names: Any = None,
-    features: bool = False,
+    features: Any = False,
 ) -> Path:
     """The path of one HTML file that shows the maps, and opens from disk without a network.
 
@@ -54,19 +54,19 @@ def write_html(
         The maps to show, all of the same rows. Maps of as many dimensions are turned onto the first of them (`wk.align`).
         Coordinates are kept to 1/65535 of a map's extent.
     labels : array of shape (n,), str or None, default=None
-        One class per row, or where `data` is an AnnData object the name of a column of its `obs`, for colours and legend.
-    values : array of shape (n,), dict of such columns by name, or None, default=None
+        One class per row, or the name of a column of `data`, for colours and legend.
+    values : array of shape (n,), dict of such columns by name, names of columns of `data`, or None, default=None
         Numbers to colour by.
-    reliability : array of shape (n,), dict of such arrays by map, or None, default=None
-        How far each place can be trusted, from 0 to 1; one array serves all maps.
-    ids : array of shape (n,) or None, default=None
-        A name for each row, which is searched.
-    fields : data frame, dict of columns by name, or None, default=None
+    reliability : array of shape (n,), str, dict of such arrays by map, or None, default=None
+        How far each place can be trusted, from 0 to 1; one array, or the name of a column of `data`, serves all maps.
+    ids : array of shape (n,), str or None, default=None
+        A name for each row, which is searched, or the column of `data` that holds them; None takes those that `data` brings.
+    fields : data frame, dict of columns by name, names of columns of `data`, or None, default=None
         Columns for the card of a row, by which the map can be coloured as well.
     images : array of shape (n, height, width) or (n, height, width, 3), or None, default=None
         Pictures of the rows, grey or in colour.
-    text : array of shape (n,) or None, default=None
-        A text for each row, which is searched.
+    text : array of shape (n,), str or None, default=None
+        A text for each row, which is searched, or the column of `data` that holds it.
     neighbors : Graph, array of shape (n, k), False or None, default=None
         The true neighbours of each row, nearest first. None takes those that an estimator or Embedding was made from; False
         omits them.
@@ -78,8 +78,10 @@ def write_html(
         Maps on the way, of the first map or of several. None takes those that an estimator or Embedding kept.
     title : str or None, default=None
         Heading of the page.
-    data : array, data frame, sparse matrix or None, default=None
+    data : array, data frame, sparse matrix, AnnData, Table or None, default=None
         The rows that the maps are of, by which the page says how far to trust them. None takes those that an estimator keeps.
+        Columns of it can be named: of an AnnData object's `obs`, of a data frame (that of the labels is then no feature), or those
+        that a Table keeps. Of an AnnData object the rows are its `X`; `winkel.scverse.table` names another array of it.
     metric : str or callable, default="euclidean"
         The distance in `data`.
     trust : bool or None, default=None
@@ -90,9 +92,9 @@ def write_html(
         Names on the map, more of them the closer one looks: of classes or, without labels, of clusters of the map, told by the
         words of `text` or else by the columns of the data that set them apart. An array holds names to use instead, one per row.
         None writes them where there are at most 40 classes, or texts or named columns; False writes none.
-    features : bool, default=False
-        Whether the page holds the columns of the data as well, as colours and to say by which of them a selection differs most
-        from all other rows (as `winkel.explain` does). At most 2 000 000 values are kept, of the columns that differ most
+    features : bool, data frame, AnnData or Table, default=False
+        Whether the page holds the columns of the data, or those of another table of the same rows (genes, where `data` has their
+        components), as colours and to say by which of them a selection differs most from all other rows (as `winkel.explain` does). At most 2 000 000 values are kept, of the columns that differ most
         between regions. Who has the page then has these columns.
 
     Returns
@@ -159,7 +161,7 @@ def explore(
     metric: Metric = "euclidean",
     trust: bool | None = None,
     names: Any = None,
-    features: bool = False,
+    features: Any = False,
     height: int = 640,
 ) -> Any:
     """In a notebook a widget whose `selection` is what the person selects; elsewhere the path of a page just opened.

@@ -117,8 +117,8 @@ def plot(
         Width and height of a new figure in inches; None leaves the map a square beside its legend.
     dpi : float, default=150
         Dots per inch of the file.
-    data : AnnData, Table or None, default=None
-        The same rows, where labels, values or reliability name a column of its `obs`, or one that a Table keeps.
+    data : data frame, AnnData, Table or None, default=None
+        The same rows, where labels, values or reliability name a column: of an AnnData object's `obs`, or one that a Table keeps.
     ax : matplotlib Axes or None, default=None
         Axes to draw on; None makes a new figure.
     path : path or None, default=None

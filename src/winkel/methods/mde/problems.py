@@ -42,8 +42,8 @@ def preserve_neighbors(
 
     Parameters
     ----------
-    data : array, data frame, sparse matrix, Graph, or what `winkel.graph.knn` takes
-        The rows; or a graph, whose edges are then the similar pairs with its weights. A neighbour graph has weight 2
+    data : array, data frame, sparse matrix, AnnData, Graph, or what `winkel.graph.knn` takes
+        The rows (of an AnnData object its `X`; `winkel.scverse.table` names another array of it); or a graph, whose edges are then the similar pairs with its weights. A neighbour graph has weight 2
         where two rows list each other and 1 where one lists the other.
     n_components : int, default=2
         Dimension of the map.

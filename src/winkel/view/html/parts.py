@@ -13,6 +13,7 @@ from ...checks import flag, optional
 from ...checks import text as check_text
 from ...data import as_table
 from ...data.annotated import named_labels
+from ...data.table import labelled
 from ...errors import InvalidInputError
 from ...measures.sources import has_rows
 from ...measures.tearing import Seams
@@ -33,7 +34,7 @@ from .inputs import (
     named_maps,
 )
 from .judged import judge
-from .told import Told, features_part
+from .told import Told, features_part, table_of_features
 
 _STEPS = 65535  # a coordinate is kept to 1/65535 of the map's extent
 _FRAME_STEPS = 4095  # one of a moving picture needs no more
@@ -67,9 +68,15 @@ def build_parts(
     optional(check_text, "title", title)
     shown = check_maps(maps, frames)
     label_name = labels if isinstance(labels, str) else _column_name(labels, "labels")
-    labels = named_labels(data, labels, name="data")
+    values, fields = _named(data, values, "values"), _named(data, fields, "fields")
+    reliability, ids, text = (
+        named_labels(data, given, what, "data")
+        for given, what in ((reliability, "reliability"), (ids, "ids"), (text, "text"))
+    )
+    data, labels = labelled(data, labels, name="data")
     if data is not None:
         data = as_table(data, name="data") if has_rows(metric) else data
+        ids = getattr(data, "ids", None) if ids is None else ids
     judged = judge(named_maps(maps), shown, data, metric, optional(flag, "trust", trust))
     if reliability is None and indicatrix is None:
         reliability = judged.reliability or None
@@ -80,7 +87,9 @@ def build_parts(
     titles = [m.name for m in shown]
     per_map = by_map(indicatrix, titles, "indicatrix")
     reliable = per_map if reliability is None else by_map(reliability, titles, "reliability", shared=True)
-    told = Told.of(shown, named_maps(maps), names, labels, text, fields, data if has_rows(metric) else None)
+    own = not isinstance(features, bool | np.bool_)  # a table of other columns
+    rows = table_of_features(features, n) if own else data if has_rows(metric) else None
+    told = Told.of(shown, named_maps(maps), names, labels, text, fields, rows)
 
     main = Part({"version": __version__, "n": n, "title": title or "", "palette": PALETTE})
     main.add("order", order.astype(np.uint32), "planes")
@@ -98,7 +107,7 @@ def build_parts(
 
     later: dict[str, Callable[[], Part | None]] = {
         "rows": lambda: _rows_part(ids, text, fields, n, order),
-        "features": lambda: features_part(told, order) if flag("features", features) else None,
+        "features": lambda: features_part(told, order) if own or features else None,
         "neighbors": lambda: _neighbors_part(check_neighbors(neighbors, shown), per_map, shown, order),
         "frames": lambda: _frames_part(shown, boxes, order),
         "images": lambda: _images_part(images, n),
@@ -160,6 +169,14 @@ def _bands(seams: Seams, low: FloatArray, side: float) -> list[list[float]]:
     ends = ((seams.ends - low) / side).reshape(len(seams), 4)
     strength = np.sqrt(seams.links / seams.links.max())[:, None]
     return np.round(np.concatenate([ends, seams.widths / side, strength], axis=1), 5).tolist()
+
+
+def _named(data: Any, given: Any, what: str) -> Any:
+    """Columns by name, where one text or several name columns of `data`; else what was given."""
+    names = [given] if isinstance(given, str) else given
+    if not (isinstance(names, list | tuple) and names and all(isinstance(name, str) for name in names)):
+        return given
+    return {name: named_labels(data, name, what, "data") for name in names}
 
 
 def _column_name(column: Any, usual: str) -> str:

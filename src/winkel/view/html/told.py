@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ...data import Table, as_table
+from ...data.annotated import is_anndata
 from ...errors import InvalidInputError
 from ...measures.explain import group_effects
 from ..naming import named_table, names_on, numeric_fields
@@ -63,6 +64,14 @@ def _rows_of(source: Any, data: Any, n: int) -> Table | None:
     else:
         rows = source.fitted_rows() if hasattr(source, "fitted_rows") else None
     return rows if rows is not None and rows.shape[0] == n else None
+
+
+def table_of_features(features: Any, n: int) -> Table:
+    """The Table of the n rows whose columns a page is to hold; of an AnnData object its genes."""
+    table = as_table(features, use_rep="X" if is_anndata(features) else None, name="features")
+    if table.shape[0] != n:
+        raise InvalidInputError(f"features must have the rows of the maps, {n}; got {table.shape[0]}.")
+    return table
 
 
 def features_part(told: Told, order: NDArray[np.intp]) -> Part:
