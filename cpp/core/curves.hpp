@@ -15,7 +15,7 @@
 namespace winkel::forces {
 
 struct CurveParams {
-  double first = 1.0;   // a of UMAP's kernel, gamma of the Gaussian one
+  double first = 1.0;   // a of UMAP's kernel, gamma of the Gaussian one, v of Student's
   double second = 1.0;  // b of UMAP's kernel
   double floor = 0.0;   // forms that are singular at s = 0 go on straight (in s) below this s
 };
@@ -82,6 +82,24 @@ struct Gaussian {
   static WINKEL_INLINE Curve<T> apart(T s, T gamma, T) {
     const T rest = -vecmath::expm1(-gamma * s);  // 1 - k
     return {-vecmath::log(rest), -gamma * (T(1) - rest) / rest};
+  }
+};
+
+// (1 + s / v)^-v, of v degrees of freedom
+struct Student {
+  template <class T>
+  static WINKEL_INLINE Curve<T> kernel(T s, T v, T) {
+    const T k = vecmath::exp(-v * vecmath::log1p(s / v));
+    return {k, -k / (T(1) + s / v)};
+  }
+  template <class T>
+  static WINKEL_INLINE Curve<T> neg_log(T s, T v, T) {
+    return {v * vecmath::log1p(s / v), T(1) / (T(1) + s / v)};
+  }
+  template <class T>
+  static WINKEL_INLINE Curve<T> apart(T s, T v, T) {
+    const T rest = -vecmath::expm1(-v * vecmath::log1p(s / v));  // 1 - k
+    return {-vecmath::log(rest), (rest - T(1)) / (rest * (T(1) + s / v))};
   }
 };
 
@@ -166,6 +184,7 @@ Trace<T> trace_of(std::string_view kernel, std::string_view form) {
   if (kernel == "cauchy") return trace_of_form<Cauchy, T>(form);
   if (kernel == "umap") return trace_of_form<Umap, T>(form);
   if (kernel == "gaussian") return trace_of_form<Gaussian, T>(form);
+  if (kernel == "student") return trace_of_form<Student, T>(form);
   return nullptr;
 }
 
@@ -205,6 +224,7 @@ inline DistortionLoop<double> placing_loop(std::string_view name) {
   if (kernel == "cauchy") return placing_form<Cauchy>(form);
   if (kernel == "umap") return placing_form<Umap>(form);
   if (kernel == "gaussian") return placing_form<Gaussian>(form);
+  if (kernel == "student") return placing_form<Student>(form);
   return nullptr;
 }
 

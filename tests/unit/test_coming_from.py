@@ -135,6 +135,7 @@ def labels_in_the_fit():
     known[::2] = -1
     model = wk.MDE(label_weight=0.5, **QUICK).fit(X, known)
     wk.MDE(label_weight=0.5, **QUICK).fit(X, np.where(known < 0, np.nan, X[:, 20]))
+    wk.UMAP(target_weight=0.8, **QUICK).fit(X, known)
     report = wk.measure(X, model, labels=y, scores=["label_excess"])
     assert np.isfinite(report.scores["label_excess"].value)
 
@@ -153,6 +154,31 @@ def metrics():
 
 def sparse_rows():
     assert wk.UMAP(**QUICK).fit(sp.csr_array(X)).embedding_.shape == (N, 2)
+
+
+def fixed_parameters():
+    wk.UMAP(learning_rate=1.0, set_op_mix_ratio=1.0, local_connectivity=1, a=None, b=None)
+    for name in ("learning_rate", "set_op_mix_ratio", "local_connectivity", "a", "b"):
+        with pytest.raises(InvalidParameterError, match=name):
+            wk.UMAP(**{name: 0.7})
+
+
+def graph_of_the_fit():
+    graph = same_names(wk.UMAP, **QUICK).graph_
+    assert np.array_equal(graph.knn_indices, wk.graph.knn(X, 15).knn_indices)
+
+
+def memory_and_progress(capsys):
+    same_names(wk.UMAP, max_memory="1GB", verbose=True, callbacks=[lambda info: None], **QUICK)
+    assert "UMAP" in capsys.readouterr().err
+
+
+def two_scales():
+    assert wk.MDE(max_iter=2).fit(X).embedding_.shape == (N, 2)
+
+
+def reduced_rows():
+    assert same_names(wk.MDE, **QUICK).fit(wk.quadratic.pca(X, 10).to_textbook()).n_features_in_ == 10
 
 
 def own_neighbors():
@@ -243,14 +269,16 @@ def affinities():
 
 
 def kernels_of_the_map():
-    for kernel in ("cauchy", "umap", "gaussian"):
+    model = same_names(wk.TSNE, perplexity=10, dof=0.5, **QUICK)
+    assert np.isfinite(model.transform(X[:3] + 1)).all()
+    for kernel in ("cauchy", "umap", "gaussian", "student"):
         same_names(wk.AttractRepel, objective=wk.objectives.TSNE(10, kernel_y=kernel), **QUICK)
 
 
 def refused_parameters():
-    with pytest.raises(InvalidParameterError, match="dof"):
-        wk.TSNE(dof=0.5)
-    wk.TSNE(dof=1)  # its default
+    with pytest.raises(InvalidParameterError, match="theta"):
+        wk.TSNE(theta=0.2)
+    wk.TSNE(theta=0.5)  # its default
 
 
 def watched():
@@ -401,6 +429,25 @@ def scanpy_markers(cells, tmp_path):
     wk.write_html(tmp_path / "features.html", X[:, 2:4], data=X, features=True)
 
 
+def scanpy_first_components(cells):
+    few = wk.data.as_table(cells, use_rep="X_pca", columns=range(4))
+    assert np.array_equal(few.values, cells.obsm["X_pca"][:, :4])
+    assert wk.MDE(**QUICK).fit(few).n_features_in_ == 4
+
+
+def scanpy_start(cells):
+    cells.obsm["X_paga"] = np.asarray(X[:, 2:4], dtype=np.float64)
+    model = wk.scverse.mde(cells, init=cells.obsm["X_paga"], max_iter=0, trust=False)
+    assert wk.similarity(model.embedding_, cells.obsm["X_paga"]) > 0.99
+
+
+def scanpy_clusters(cells):
+    cells.obs["leiden"] = np.char.add("c", (y % 3).astype(str))
+    wk.scverse.mde(cells, max_iter=8)
+    assert "label_accuracy" in wk.scverse.measure(cells, "mde", labels="leiden").scores
+    wk.scverse.kds_clustering(cells, n_clusters=3, max_iter=5, trust=False)
+
+
 def scanpy_density():
     wk.plot(X[:, 2:4], density=True)
 
@@ -446,6 +493,9 @@ RUN = {
     "umap-learn: `densmap": density_kept,
     'umap-learn: `metric="hellinger': metrics,
     "umap-learn: sparse input": sparse_rows,
+    "umap-learn: `learning_rate`": fixed_parameters,
+    "umap-learn: `graph_`": graph_of_the_fit,
+    "umap-learn: `low_memory`": memory_and_progress,
     "umap-learn: `precomputed_knn`": own_neighbors,
     "umap-learn: `a * b`": combined,
     "umap-learn: `AlignedUMAP": aligned,
@@ -460,7 +510,8 @@ RUN = {
     "openTSNE: `kl_divergence`": divergence,
     "openTSNE: `embedding.optimize": more_iterations,
     "openTSNE: `initialization": starts,
-    "openTSNE: `affinity": affinities,
+    "openTSNE: `affinity.Multiscale": two_scales,
+    "openTSNE: `affinity.Uniform": affinities,
     "openTSNE: `dof`": kernels_of_the_map,
     "openTSNE: `angle`": nothing,
     "openTSNE: `callbacks`": watched,
@@ -468,6 +519,7 @@ RUN = {
     "PaCMAP: `LocalMAP`": torn_or_merged,
     "PaCMAP: `init": mde_starts,
     "PaCMAP: `distance=": pacmap_distances,
+    "PaCMAP: `apply_pca`": reduced_rows,
     "PaCMAP: `pair_neighbors`": own_pairs,
     "PaCMAP: `intermediate": frames,
     "PaCMAP: `save`": saved,
@@ -483,6 +535,9 @@ RUN = {
     "PyMDE: `device": nothing,
     "scanpy: `sc.pp.neighbors`": scanpy_umap,
     "scanpy: `sc.tl.tsne": scanpy_tsne,
+    "scanpy: `n_pcs": scanpy_first_components,
+    "scanpy: `init_pos": scanpy_start,
+    "scanpy: `sc.tl.leiden`": scanpy_clusters,
     "scanpy: `sc.tl.draw_graph`": scanpy_graphs,
     "scanpy: `sc.tl.ingest": scanpy_ingest,
     "scanpy: `sc.pl.embedding": scanpy_plots,

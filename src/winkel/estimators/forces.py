@@ -6,7 +6,7 @@ import functools
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -17,6 +17,7 @@ from ..graph.knn import count_items
 from ..graph.metrics import takes_sparse
 from ..methods.forces.fit import INITS, Model, Settings, fit, forecast, objective_of, place
 from ..methods.forces.objectives.base import Objective
+from ..methods.labels import read_labels
 from ..typing import FloatArray
 from .base import ItemsEmbedder
 from .schema import Part, check_number
@@ -41,9 +42,16 @@ class ForceEmbedder(ItemsEmbedder):
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find the map of the rows of X; y is ignored."""
+        return self._fit(X)
+
+    def _fit(self, X: Any, y: Any = None, label_weight: float = 0.0) -> Any:
+        """Find the map of the rows of X, whose memberships lean towards labels where there are any."""
         similarities = self._takes_similarities
         data = self._read(X) if similarities else self._items(X)
-        settings = self._settings(count_items(data))
+        n = count_items(data)
+        settings = self._settings(n)
+        if y is not None:
+            settings = replace(settings, labels=read_labels(y, n), label_weight=label_weight)
         with self._working(data) as run:
             self.result_ = fit(data, settings, run)
             self._rows = data.values if isinstance(data, Table) and not similarities else None

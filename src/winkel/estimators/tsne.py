@@ -35,7 +35,6 @@ _STEPS = "the solver chooses its steps, and stops after max_iter iterations"
         "final_momentum": ((0.8,), f"{_STEPS}."),
         "max_grad_norm": ((None,), f"{_STEPS}."),
         "max_step_norm": ((5,), f"{_STEPS}."),
-        "dof": ((1, 1.0), "the kernel on the map is Cauchy's; wk.AttractRepel has others."),
         "neighbors": (("auto",), "winkel.graph.knn chooses the search; pass its graph as X to search otherwise."),
         "knn_index": ((None,), "pass a graph of winkel.graph.knn as X."),
         "metric_params": ((None,), 'write parameters of a metric into its name, as "minkowski(3)", or pass a function.'),
@@ -63,6 +62,9 @@ class TSNE(ForceEmbedder):
         For how many iterations; None is what suits the solver, at most a third of `max_iter`.
     exaggeration : float or None, default=None
         How many times as strong attractions are to the end, as in openTSNE: maps like UMAP's at about 4. None is 1.
+    dof : float, default=1.0
+        Degrees of freedom of the kernel (1 + d²/dof)^−dof on the map, as in openTSNE: below 1 its heavier tails part clusters
+        into smaller ones.
     learning_rate : float or "auto", default="auto"
         A number, in scikit-learn's unit, takes gradient steps with momentum and gains of that size, as t-SNE's authors did;
         openTSNE's numbers are four times as large. "auto" leaves solver and steps to winkel.
@@ -102,6 +104,7 @@ class TSNE(ForceEmbedder):
     early_exaggeration: float | str = "auto"
     early_exaggeration_iter: int | None = None
     exaggeration: float | None = None
+    dof: float = 1.0
     learning_rate: float | str = "auto"
     max_iter: int | None = None
     metric: Metric = "euclidean"
@@ -124,7 +127,9 @@ class TSNE(ForceEmbedder):
 
     def _objective(self) -> Objective:
         attraction = 1.0 if self.exaggeration is None else positive("exaggeration", self.exaggeration)
-        return Divergence(perplexity=self.perplexity, attraction=attraction)
+        dof = positive("dof", self.dof)
+        kernel: Any = {} if dof == 1 else {"kernel_y": "student", "dof": dof}
+        return Divergence(perplexity=self.perplexity, attraction=attraction, **kernel)
 
     def _settings(self, n: int) -> Settings:
         objective = self._objective()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import ArrayLike
 
 from ..checks import integer, number, optional
-from ..errors import DataWarning
+from ..data.table import labelled
 from ..methods.forces.fit import Settings
 from ..methods.forces.objectives.base import Objective
 from ..methods.forces.objectives.umap import UMAP as CrossEntropy
@@ -17,7 +16,9 @@ from ..typing import Metric
 from .forces import ForceEmbedder, as_known_from
 from .registry import estimator
 
-_LABELS = "wk.MDE(label_weight=...).fit(X, y) uses labels."
+_CLASSES = (
+    "labels of fit(X, y) are classes; wk.MDE(label_weight=...).fit(X, y) draws rows together by numbers, too."
+)
 _SEARCH = "winkel.graph.knn chooses the search; pass its graph as X to search otherwise."
 _DENSITY = "wk.MDE(density=...) keeps local densities."
 
@@ -44,10 +45,9 @@ _DENSITY = "wk.MDE(density=...) keeps local densities."
         "disconnection_distance": ((None,), "take edges out of a graph of winkel.graph.knn and pass it as X."),
         "unique": ((False,), "equal rows stay rows; wk.MDE gives them one place."),
         "tqdm_kwds": ((None,), "verbose shows progress."),
-        "target_n_neighbors": ((-1,), _LABELS),
-        "target_metric": (("categorical",), _LABELS),
-        "target_metric_kwds": ((None,), _LABELS),
-        "target_weight": ((0.5,), _LABELS),
+        "target_n_neighbors": ((-1,), _CLASSES),
+        "target_metric": (("categorical",), _CLASSES),
+        "target_metric_kwds": ((None,), _CLASSES),
         "densmap": ((False,), _DENSITY),
         "dens_lambda": ((2.0,), _DENSITY),
         "dens_frac": ((0.3,), _DENSITY),
@@ -63,8 +63,8 @@ class UMAP(ForceEmbedder):
     all that changes: the sums that umap-learn samples are taken over all pairs, and the same seed gives the same bytes for any
     number of threads. `n_epochs` is understood as `max_iter`; what has no counterpart here is refused with a reason, unless it
     has the value that is the default there. `transform` places each new row by itself, and gives a row that equals a fitted one
-    that row's place. Labels are not used, which a
-    warning says: `winkel.MDE` takes them.
+    that row's place. `fit(X, y)` with classes draws them together as umap-learn does, as far as `target_weight` says; the score
+    "label_excess" of `winkel.measure` tells how much of the separation is then the labels'.
 
     Parameters
     ----------
@@ -86,6 +86,8 @@ class UMAP(ForceEmbedder):
         How many repelling pairs umap-learn draws for an attracting one: here the strength of the repulsion of all.
     repulsion_strength : float, default=1.0
         By which the repulsion is multiplied.
+    target_weight : float, default=0.5
+        How far labels count beside the data, from 0 to 1, where `fit` is given any.
 
     Attributes
     ----------
@@ -114,18 +116,30 @@ class UMAP(ForceEmbedder):
     init: str | ArrayLike = "auto"
     negative_sample_rate: float = 5.0
     repulsion_strength: float = 1.0
+    target_weight: float = 0.5
+
+    uses_labels: ClassVar[bool] = True
     if TYPE_CHECKING:  # umap-learn's name, which type checkers are to know too
         n_epochs: int | None = None
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Find the map of the rows of X; y is ignored with a warning, since umap-learn would use it."""
-        if y is not None:
-            warnings.warn(
-                f"winkel.UMAP takes no labels, so y has no part in this map, as it would in umap-learn: {_LABELS}",
-                DataWarning,
-                stacklevel=2,
-            )
-        return super().fit(X)
+        """Find the map of the rows of X.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, AnnData, Graph, distances or items
+            What to map. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
+        y : array of shape (n_samples,), str or None, default=None
+            A class of each row, −1, None, NaN or "" where it is unknown, or the name of a column: of an AnnData object's `obs`, of a
+            data frame, which is then no feature, or one that a table keeps. Rows of different classes attract each other less.
+
+        Returns
+        -------
+        UMAP
+            This estimator, fitted.
+        """
+        X, y = labelled(X, y, "y")
+        return self._fit(X, y, number("target_weight", self.target_weight, 0.0, 1.0))
 
     def _objective(self) -> Objective:
         rate = number("negative_sample_rate", self.negative_sample_rate, 0.0, low_open=True)

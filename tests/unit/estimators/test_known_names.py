@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 import winkel as wk
-from winkel.errors import InvalidParameterError
+from winkel.errors import InvalidInputError, InvalidParameterError
 
 pytestmark = pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
 X = wk.datasets.load_digits().X[:150]
@@ -95,6 +96,53 @@ def test_an_unknown_name_is_an_error_of_python():
         wk.TSNE(perplexities=3)
 
 
-def test_umap_says_that_labels_have_no_part():
-    with pytest.warns(wk.errors.DataWarning, match="takes no labels"):
-        wk.UMAP(max_iter=2, random_state=0).fit(X, np.arange(len(X)))
+def test_umap_draws_classes_together_as_far_as_target_weight_says():
+    """Of classes that have nothing to do with the rows, so that all separation is the labels'."""
+    kinds = np.random.default_rng(0).integers(0, 3, len(X))
+    excess = [
+        wk.measure(X, wk.UMAP(max_iter=60, random_state=0, **given).fit(X, y), labels=kinds)[
+            "label_excess"
+        ].value
+        for y, given in (
+            (None, {}),
+            (kinds, {"target_weight": 0.2}),
+            (kinds, {}),
+            (kinds, {"target_weight": 1.0}),
+        )
+    ]
+    assert excess[0] < 0.05 < 0.1 < excess[1] < 0.3 < min(excess[2:])
+
+
+def test_umap_takes_classes_of_any_kind():
+    kinds = np.arange(len(X)) % 3
+    kinds[::4] = -1
+    names = np.where(kinds < 0, "", np.char.add("kind ", kinds.astype(str)))
+    frame = pd.DataFrame(X).assign(kind=names)
+    quick = {"max_iter": 5, "random_state": 0}
+    given = [(X, kinds), (X, names), (X, np.where(kinds < 0, np.nan, kinds)), (frame, "kind")]
+    maps = [wk.UMAP(**quick).fit(data, y).embedding_.tobytes() for data, y in given]
+    assert maps == maps[:1] * 4
+    assert maps[0] != wk.UMAP(**quick).fit(X).embedding_.tobytes()
+    with pytest.raises(InvalidInputError, match="one label for each of the 150 rows"):
+        wk.UMAP(**quick).fit(X, kinds[1:])
+    with pytest.raises(InvalidParameterError, match="target_weight"):
+        wk.UMAP(target_weight=2.0).fit(X, kinds)
+
+
+@pytest.mark.parametrize("dof", [0.5, 2.0])
+def test_dof_is_that_of_opentsne(dof):
+    """The kernel (1 + d²/dof)^−dof; the divergence at the map worked out pair by pair."""
+    made = wk.TSNE(perplexity=9, dof=dof, max_iter=40, random_state=0).fit(X)
+    squares = ((made.embedding_[:, None].astype(np.float64) - made.embedding_[None]) ** 2).sum(-1)
+    q = (1 + squares / dof) ** -dof
+    np.fill_diagonal(q, 0)
+    again = wk.TSNE(perplexity=9, max_iter=0, init=made.embedding_, random_state=0).fit(X)
+    squares_again = ((again.embedding_[:, None].astype(np.float64) - again.embedding_[None]) ** 2).sum(-1)
+    plain = 1 / (1 + squares_again)
+    np.fill_diagonal(plain, 0)
+    P = wk.forces(X, again.embedding_, wk.objectives.TSNE(perplexity=9)).attraction * plain  # A = p/k
+    listed = P > 0
+    divergence = float(np.sum(P[listed] * np.log(P[listed] / (q / q.sum())[listed])))
+    assert made.objective_ == pytest.approx(divergence, rel=1e-4)
+    assert made.transform(X[:3]).tobytes() == made.embedding_[:3].tobytes()
+    assert np.isfinite(made.transform(X[:3] + 0.5)).all()

@@ -39,7 +39,13 @@ from winkel.run import Run
 
 X = load_digits().data[:60]
 RUN = Run()
-KERNELS = [MapKernel("cauchy"), MapKernel("umap", *fit_umap_curve(0.1, 1.0)), MapKernel("gaussian", 0.7)]
+KERNELS = [
+    MapKernel("cauchy"),
+    MapKernel("umap", *fit_umap_curve(0.1, 1.0)),
+    MapKernel("gaussian", 0.7),
+    MapKernel("student", 0.5),
+    MapKernel("student", 3.0),
+]
 FORMS = ("kernel", "square", "neg_log", "apart", "logit")
 OBJECTIVES = [
     PCA(),
@@ -53,6 +59,7 @@ OBJECTIVES = [
     TSNE(perplexity=5),
     TSNE(kernel_x="rbf", kernel_y="umap"),
     TSNE(perplexity=5, attraction=4.0),
+    TSNE(perplexity=5, kernel_y="student", dof=0.5),
     UMAP(),
     UMAP(negative_sample_rate=None),
     UMAP(negative_sample_rate=None, kernel_y="gaussian", kernel_x="rbf"),

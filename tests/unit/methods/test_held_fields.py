@@ -48,14 +48,20 @@ def test_a_loaded_model_places_rows_in_the_same_bytes(model, tmp_path):
 
 @pytest.mark.parametrize(
     ("kernel", "form", "n_components"),
-    [("cauchy", "kernel", 2), ("cauchy", "square", 3), ("umap", "kernel", 2), ("umap", "apart", 2)],
+    [
+        ("cauchy", "kernel", 2),
+        ("cauchy", "square", 3),
+        ("umap", "kernel", 2),
+        ("umap", "apart", 2),
+        ("student", "kernel", 2),
+    ],
 )
 def test_a_field_is_the_sum_over_all_rows(kernel, form, n_components):
     from winkel import _core
 
     random = np.random.default_rng(0)
     Y = 3 * random.normal(size=(1500, n_components))
-    curve = map_kernel(kernel)
+    curve = map_kernel(kernel, dof=0.5)
     found = Fields(Y).of(curve, form)
     at = Y[:40] + 0.3  # between rows
     square = np.sum(np.square(at[:, None] - Y), axis=2)

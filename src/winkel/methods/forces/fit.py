@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from ...checks import choice, positions, refuse
 from ...data import Table
@@ -22,6 +23,7 @@ from ...problem.distortions.base import registered
 from ...run import Run
 from ...solvers import iterate
 from ...typing import FloatArray, Metric
+from ..labels import memberships_by_class
 from ..starts import SAMPLE, principal_start, rough_principal_start, spectral_start
 from .data_kernels import NewRows, Source, neighbor_lists, similarity_matrix
 from .held import Fields
@@ -43,6 +45,8 @@ class Settings:
     pairs: str
     metric: Metric
     init: Any  # a name, or an array
+    labels: NDArray[Any] | None = None  # of the rows, by which memberships lean,
+    label_weight: float = 0.0  # and how far
 
 
 def fit(data: Any, settings: Settings, run: Run) -> Embedding:
@@ -52,7 +56,10 @@ def fit(data: Any, settings: Settings, run: Run) -> Embedding:
     """
     source, objective = prepare(data, settings.objective, settings.metric, run)
     sums = Sums(settings.pairs, settings.n_components, source.dtype)
-    problem = objective.problem(objective.weights(source, run), sums, run)
+    weights = objective.weights(source, run)
+    if settings.labels is not None:
+        weights = memberships_by_class(weights, settings.labels, settings.label_weight)
+    problem = objective.problem(weights, sums, run)
     how = getattr(problem, "how", "exact")
     plan = settings.plan.for_pairs(how)
     start = _start(source, objective, settings, plan, run)

@@ -16,6 +16,7 @@ from ...algebra import log
 from ...checks import choice
 from ...errors import InvalidParameterError
 from ...problem.constraints import Centered
+from ...problem.distortions.penalties import LARGEST_BARRIER_EXPONENT
 from ...problem.field import MARGIN, Field, Kernel
 from ...problem.grid import GridField
 from ...typing import FloatArray
@@ -297,6 +298,8 @@ def _tree_kernel(kernel: MapKernel, form: str) -> Kernel | None:
     if form == "apart" and kernel.name in ("cauchy", "umap"):
         floor = float(np.sqrt(FLOOR)) * kernel.stretch
         return Kernel("log_ratio", exponent=2 * kernel.second, weight=-1.0, floor=floor)
-    if kernel.name == "cauchy" and form in ("kernel", "square"):
-        return Kernel("cauchy", exponent=1.0 if form == "kernel" else 2.0)
+    exponent = kernel.first * (1.0 if form == "kernel" else 2.0)
+    smooth = kernel.name in ("cauchy", "student") and form in ("kernel", "square")
+    if smooth and exponent <= LARGEST_BARRIER_EXPONENT:
+        return Kernel("cauchy", exponent=exponent)
     return None

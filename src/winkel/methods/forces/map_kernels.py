@@ -15,7 +15,12 @@ from ...checks import number, positive
 Matrix = NDArray[np.float64]
 
 # Names of kernels, and the parameters of an objective that each reads.
-MAP_KERNELS: dict[str, tuple[str, ...]] = {"cauchy": (), "umap": ("min_dist", "spread"), "gaussian": ()}
+MAP_KERNELS: dict[str, tuple[str, ...]] = {
+    "cauchy": (),
+    "umap": ("min_dist", "spread"),
+    "gaussian": (),
+    "student": ("dof",),
+}
 FLOOR = 1e-3  # squared distance below which −log(1 − k) goes on straight, where UMAP's code adds 0.001
 
 
@@ -23,7 +28,8 @@ FLOOR = 1e-3  # squared distance below which −log(1 − k) goes on straight, w
 class MapKernel:
     """k_y(s) of the squared distance s of two points of the map.
 
-    "cauchy" 1/(1 + s) · "umap" 1/(1 + a s^b), first = a, second = b · "gaussian" exp(−γ s), first = γ
+    "cauchy" 1/(1 + s) · "umap" 1/(1 + a s^b), first = a, second = b · "gaussian" exp(−γ s), first = γ ·
+    "student" (1 + s/ν)^−ν, first = ν
     """
 
     name: str
@@ -34,12 +40,16 @@ class MapKernel:
         """k_y(s)."""
         if self.name == "gaussian":
             return np.asarray(exp(-self.first * s))
+        if self.name == "student":
+            return np.asarray(power(1 + s / self.first, -self.first))
         return np.asarray(1 / (1 + self.first * s**self.second))
 
     def slope(self, s: Matrix) -> Matrix:
         """dk_y/ds; at s = 0, where the slope of UMAP's kernel is infinite, its value very close to zero."""
         if self.name == "gaussian":
             return np.asarray(-self.first * exp(-self.first * s))
+        if self.name == "student":
+            return np.asarray(-self.value(s) / (1 + s / self.first))
         s = np.maximum(s, 1e-24)
         return np.asarray(-self.first * self.second * s ** (self.second - 1) * self.value(s) ** 2)
 
@@ -50,22 +60,27 @@ class MapKernel:
     @property
     def width(self) -> float:
         """The distance at which the kernel has fallen to a half, at most one."""
-        half = log(2.0) / self.first if self.name == "gaussian" else power(self.first, -1 / self.second)
+        if self.name == "student":
+            half = self.first * (power(2.0, 1 / self.first) - 1)
+        elif self.name == "gaussian":
+            half = log(2.0) / self.first
+        else:
+            half = power(self.first, -1 / self.second)
         return float(min(1.0, np.sqrt(half)))
 
     @property
     def stretch(self) -> float:
-        """The factor c for which 1 + a s^b is 1 + (c² s)^b."""
+        """The factor c for which 1 + a s^b is 1 + (c² s)^b, or 1 + s/ν is 1 + c² s."""
+        if self.name == "student":
+            return float(power(self.first, -0.5))
         return float(power(self.first, 0.5 / self.second)) if self.name != "gaussian" else 1.0
 
 
-def map_kernel(name: str, min_dist: float = 0.1, spread: float = 1.0) -> MapKernel:
-    """The kernel on the map that `name` stands for; `min_dist` and `spread` shape UMAP's."""
-    return (
-        MapKernel("umap", *fit_umap_curve(float(min_dist), float(spread)))
-        if name == "umap"
-        else MapKernel(name)
-    )
+def map_kernel(name: str, min_dist: float = 0.1, spread: float = 1.0, dof: float = 1.0) -> MapKernel:
+    """The kernel on the map that `name` stands for; `min_dist` and `spread` shape UMAP's, `dof` Student's."""
+    if name == "umap":
+        return MapKernel("umap", *fit_umap_curve(float(min_dist), float(spread)))
+    return MapKernel(name, float(dof)) if name == "student" else MapKernel(name)
 
 
 @lru_cache(maxsize=64)

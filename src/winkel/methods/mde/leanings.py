@@ -16,6 +16,7 @@ from ...errors import InvalidInputError, InvalidParameterError
 from ...graph import Graph
 from ...problem import Problem, penalties
 from ...typing import FloatArray, IntArray
+from ..labels import known_labels, read_labels, unknown_label
 from .distinct import Items
 
 _WIDEST = 10.0  # a local radius this many times the usual one, or a part of it, counts as that
@@ -51,14 +52,14 @@ class Leanings:
         if self.labels is None:
             return self
         present = items.of >= 0
-        known = _known(self.labels)
+        known = known_labels(self.labels)
         first = np.full(len(items.rows), -1)
         rows = np.flatnonzero(present & known)[::-1]
         first[items.of[rows]] = rows  # the first known of each item
-        labels = np.where(first >= 0, self.labels[first], _unknown(self.labels))
+        labels = np.where(first >= 0, self.labels[first], unknown_label(self.labels))
         several = np.zeros(len(items.rows), dtype=bool)
         np.logical_or.at(several, items.of[rows], self.labels[rows] != labels[items.of[rows]])
-        labels[several] = _unknown(self.labels)
+        labels[several] = unknown_label(self.labels)
         return replace(self, labels=labels)
 
     def lean(self, problem: Problem, graph: Graph | None) -> Problem:
@@ -86,33 +87,12 @@ class Leanings:
         return problem.with_distortion(penalties.PushAndPull(weights, pulls.attractive, pulls.repulsive))
 
 
-def read_labels(y: Any, n: int) -> NDArray[Any]:
-    """Labels as numbers with NaN for unknown ones (of floats), or as classes 0, 1, … with −1 for unknown ones."""
-    values = np.asarray(y)
-    if values.shape != (n,):
-        raise InvalidInputError(f"y must hold one label for each of the {n} rows; got shape {values.shape}.")
-    if values.dtype.kind == "f":
-        return values.astype(np.float64)
-    if values.dtype.kind in "iub":
-        return (
-            np.where(values < 0, -1, values.astype(np.int64))
-            if values.dtype.kind == "i"
-            else values.astype(np.int64)
-        )
-    missing = np.array(
-        [value is None or value != value or str(value) in ("", "nan") for value in values.tolist()]
-    )
-    codes = np.unique(values.astype(str), return_inverse=True)[1].astype(np.int64)
-    codes[missing] = -1
-    return codes
-
-
 def label_factors(labels: NDArray[Any], edges: IntArray, weight: float) -> FloatArray:
     """What a pair's attraction is multiplied by: 1 for the same class, 1 − weight for others; 1 where a label is unknown.
 
     Of numbers, exp(−(Δ/s)²) stands between the two, s their standard deviation.
     """
-    known = _known(labels)
+    known = known_labels(labels)
     both = known[edges].all(axis=1)
     a, b = labels[edges[:, 0]], labels[edges[:, 1]]
     if labels.dtype.kind == "f":
@@ -146,11 +126,3 @@ def local_radii(graph: Graph) -> FloatArray:
         return total / np.maximum(there.sum(axis=1), 1)
     total = np.asarray(graph.distances.sum(axis=1), dtype=np.float64).ravel()
     return total / np.maximum(graph.degree, 1)
-
-
-def _known(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    return ~np.isnan(labels) if labels.dtype.kind == "f" else labels >= 0
-
-
-def _unknown(labels: NDArray[Any]) -> Any:
-    return np.nan if labels.dtype.kind == "f" else -1

@@ -7,7 +7,8 @@ import pytest
 
 import winkel as wk
 from winkel.errors import InvalidInputError, InvalidParameterError
-from winkel.methods.mde.leanings import Leanings, density_factors, label_factors, read_labels
+from winkel.methods.labels import read_labels
+from winkel.methods.mde.leanings import Leanings, density_factors, label_factors
 
 pytestmark = pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
 RNG = np.random.default_rng(0)

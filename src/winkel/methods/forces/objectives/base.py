@@ -26,6 +26,7 @@ Matrix = NDArray[np.float64]
 Rule = Callable[[NDArray[np.int64], NDArray[np.int64]], tuple[Matrix, Matrix, Matrix]]
 _Self = TypeVar("_Self", bound="Objective")
 
+_MOST_FREEDOM = 100.0  # degrees, beyond which Student's kernel is as a Gaussian one
 MOST_ROWS = 3000  # of which all pairs are shown as matrices
 
 
@@ -288,7 +289,12 @@ class PairObjective(Objective, named=False):
     kernel_y: str
 
     def __post_init__(self) -> None:
-        choice("kernel_y", self.kernel_y, MAP_KERNELS)
+        own = {item.name for item in fields(self)}  # type: ignore[arg-type]
+        choice(
+            "kernel_y",
+            self.kernel_y,
+            [name for name, needed in MAP_KERNELS.items() if own.issuperset(needed)],
+        )
         super().__post_init__()
         if self.kernel_y == "umap":
             number("min_dist", self.min_dist, 0.0, 3 * self.spread)  # type: ignore[attr-defined]
@@ -403,6 +409,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "attraction": positive,
     "min_dist": lambda name, value: number(name, value, 0.0),
     "spread": positive,
+    "dof": lambda name, value: number(name, value, 0.01, _MOST_FREEDOM),
     "negative_sample_rate": lambda name, value: optional(positive, name, value),
     "rank": lambda name, value: optional(integer, name, value, 1),
 }

@@ -35,8 +35,8 @@ class TSNE(PairObjective):
     kernel_x : {"perplexity", "fuzzy", "linear", "centered_linear", "rbf", "precomputed"}, default="perplexity"
         Kernel on the data. "perplexity" and "fuzzy" are those of t-SNE and UMAP; the others compare all pairs of rows;
         "precomputed" takes X as a symmetric matrix of similarities.
-    kernel_y : {"cauchy", "umap", "gaussian"}, default="cauchy"
-        Kernel on the map.
+    kernel_y : {"cauchy", "umap", "gaussian", "student"}, default="cauchy"
+        Kernel on the map. "student" is (1 + d²/dof)^−dof: below 1 its heavier tails show smaller clusters (Kobak and others 2019).
     n_neighbors : int, default=15
         Neighbours of each row, for kernel_x="fuzzy".
     gamma : float or None, default=None
@@ -45,6 +45,8 @@ class TSNE(PairObjective):
         Distance up to which points on the map count as close, for kernel_y="umap".
     spread : float, default=1.0
         Distance over which closeness fades, for kernel_y="umap".
+    dof : float, default=1.0
+        Degrees of freedom, for kernel_y="student"; 1 is "cauchy".
 
     Examples
     --------
@@ -64,6 +66,7 @@ class TSNE(PairObjective):
     gamma: float | None = None
     min_dist: float = 0.1
     spread: float = 1.0
+    dof: float = 1.0
 
     any_scale: ClassVar[bool] = True
     kept_constants: ClassVar[tuple[str, ...]] = ("normalizer",)
