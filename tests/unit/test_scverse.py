@@ -149,7 +149,7 @@ def test_maps_from_elsewhere_are_judged_and_shown(cells, tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
     ax = wk.scverse.plot(cells, "umap", color="kind")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["type 0", "type 1", "type 2"]
-    assert wk.scverse.plot(cells, "umap", color="gene12").collections
+    assert wk.scverse.plot(cells, "umap", color="gene12").figure.axes[1].get_ylabel() == "gene12"
     with pytest.raises(InvalidParameterError, match=r"neither a column of adata.obs nor the name of a gene"):
         wk.scverse.plot(cells, "umap", color="gene")
 
@@ -247,7 +247,9 @@ EVERYWHERE = {  # every call that takes rows: a fingerprint of what it makes of 
     "series": lambda X, labels: (
         wk.series([X, X], model=wk.MDE(**QUICK), random_state=0).results[0].Y.tobytes()
     ),
-    "problem": lambda X, labels: wk.preserve_neighbors(X, random_state=0).solve(max_iter=5, random_state=0).Y.tobytes(),
+    "problem": lambda X, labels: (
+        wk.preserve_neighbors(X, random_state=0).solve(max_iter=5, random_state=0).Y.tobytes()
+    ),
     "quadratic": lambda X, labels: wk.quadratic.pca(X).Y.tobytes(),
     "forces": lambda X, labels: wk.TSNE(perplexity=9, **QUICK).fit(X).embedding_.tobytes(),
     "plot": lambda X, labels: [
@@ -380,6 +382,7 @@ def test_a_page_of_cells_judges_the_maps_that_nobody_has_judged(cells, monkeypat
     assert shown[False]["reliability"][0] is None
     assert "X_umap" in cells.obsm
     assert "umap" not in cells.uns  # a page changes nothing
+    assert shown[True]["labels"]["name"] == "kind"  # what the menu of colours says
 
 
 def test_docstrings_say_how_another_array_of_an_anndata_object_is_named():

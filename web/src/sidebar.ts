@@ -163,6 +163,8 @@ export class Sidebar {
     const { scores, maps } = this.state.data;
     if (scores.length === 0) return el("section", { hidden: true });
     const beside = scores.some((row) => row.baseline !== null);
+    // Room for a number of each map; what still does not fit is scrolled.
+    this.element.style.setProperty("--wk-wider", `${48 * Math.min(Math.max(maps.length - 2, 0), 3)}px`);
     const head = el("tr", {}, el("td", {}), ...maps.map((map) => el("th", { scope: "col" }, el("bdi", {}, short(map.name, 18)))), beside && el("th", { scope: "col", title: "principal components in as many dimensions" }, "PCA"));
     const rows = scores.map(({ name, meaning, higher, values, baseline }) => {
       const known = values.filter((v) => v !== null);

@@ -83,7 +83,8 @@ def representation(X: Any, use_rep: str | None, layer: str | None, name: str) ->
     if use_rep is None and COMPONENTS in X.obsm:
         warnings.warn(
             f"{name} has {COMPONENTS} beside its X, of which all {len(genes)} columns are taken. For {COMPONENTS} pass "
-            f'winkel.scverse.table({name}), or --key obsm/{COMPONENTS} in the shell; use_rep="X" or --key X says that X is meant.',
+            f'winkel.scverse.table(adata), or key="obsm/{COMPONENTS}" where a file is read (--key in the shell); use_rep="X" or '
+            'key="X" says that X is meant.',
             DataWarning,
             stacklevel=6,
         )

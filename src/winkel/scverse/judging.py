@@ -213,7 +213,7 @@ def plot(
     drawn: Any = {}
     if color is not None:
         values = colors_of(adata, color)
-        drawn = {"labels" if values.dtype.kind in "USOb" else "values": values}
+        drawn = {"labels" if values.dtype.kind in "USOb" else "values": values, "values_name": color}
     return plot_map(map_of(adata, basis), **drawn, title=title, ax=ax, path=path)
 
 
@@ -288,7 +288,7 @@ def write_html(
     return write_page(
         path,
         maps,
-        labels=None if labels is None else obs_column(adata, labels, "labels", "adata"),
+        labels=None if labels is None else _column(adata, labels),
         ids=np.asarray(adata.obs_names).astype(str),
         fields=None if fields is None else {name: colors_of(adata, name) for name in fields},
         reliability=reliability or None,
@@ -297,3 +297,8 @@ def write_html(
         trust=False,
         features=adata if flag("features", features) else False,
     )
+
+
+def _column(adata: Any, name: str) -> Any:
+    """A column of `obs` without Python objects, which brings its name with it."""
+    return type(adata.obs[name])(obs_column(adata, name, "labels", "adata"), name=name)
