@@ -360,7 +360,8 @@ def test_labels_draw_cells_together_where_the_method_uses_them(cells):
     assert model.embedding_.tobytes() == expected.embedding_.tobytes()
     assert cells.uns["mde"]["params"]["labels"] == "kind"
     with pytest.raises(InvalidParameterError, match="TSNE makes its map without labels"):
-        wk.scverse.tsne(cells, labels="kind", **QUICK)
+        wk.scverse.embed(cells, wk.TSNE(**QUICK), labels="kind")
+    assert "labels" not in inspect.signature(wk.scverse.tsne).parameters
 
 
 def test_a_page_of_cells_judges_the_maps_that_nobody_has_judged(cells, monkeypatch):

@@ -170,7 +170,7 @@ def methods() -> dict[str, Any]:
 def function_of(name: str, cls: Any) -> Callable[..., Any]:
     """The function `name` that fits an estimator of class `cls` to an AnnData object."""
     own = list(inspect.signature(embed).parameters.values())
-    own = [p for p in own if p.name != "model"]
+    own = [p for p in own if p.name not in (("model",) if cls.uses_labels else ("model", "labels"))]
     theirs = [
         p.replace(kind=p.KEYWORD_ONLY, default=0 if p.name == "random_state" else p.default)
         for p in inspect.signature(cls).parameters.values()
@@ -194,6 +194,8 @@ def _documentation(name: str, cls: Any) -> str:
     """The documentation of `embed` and of the estimator, put together."""
     ours, theirs = _section(inspect.getdoc(embed) or ""), _section(inspect.getdoc(cls) or "")
     ours = re.sub(r"(?ms)^model : estimator\n.*?(?=^use_rep)", "", ours)
+    if not cls.uses_labels:
+        ours = re.sub(r"(?ms)^labels : .*?(?=^key_added)", "", ours)
     theirs = re.sub(r"(?m)^(random_state : .*)default=None$", r"\1default=0", theirs)
     return f"""`winkel.{cls.__name__}`, fitted to the cells of `adata`, into which the map is written as by `embed`.
 
