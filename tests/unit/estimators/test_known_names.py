@@ -129,6 +129,18 @@ def test_umap_takes_classes_of_any_kind():
         wk.UMAP(target_weight=2.0).fit(X, kinds)
 
 
+def test_a_checkpoint_of_other_labels_is_refused(tmp_path):
+    kinds, file = np.arange(len(X)) % 3, tmp_path / "fit.part"
+    model = wk.UMAP(max_iter=8, random_state=0, checkpoint=file)
+    whole = clone(model).set_params(checkpoint=None).fit(X, kinds)
+    with pytest.raises(ZeroDivisionError):
+        clone(model).set_params(callbacks=[lambda info: info.iteration == 3 and 1 / 0]).fit(X, kinds)
+    for other in (kinds[::-1], None):
+        with pytest.raises(ValueError, match="belongs to another run.*labels"):
+            clone(model).fit(X, other)
+    assert clone(model).fit(X, kinds).embedding_.tobytes() == whole.embedding_.tobytes()
+
+
 @pytest.mark.parametrize("dof", [0.5, 2.0])
 def test_dof_is_that_of_opentsne(dof):
     """The kernel (1 + d²/dof)^−dof; the divergence at the map worked out pair by pair."""

@@ -21,7 +21,7 @@ from ...graph.knn import count_items, search_memory, usable_neighbors
 from ...graph.metrics import metric_name
 from ...problem.distortions.base import registered
 from ...run import Run
-from ...solvers import iterate
+from ...solvers import digest, iterate
 from ...typing import FloatArray, Metric
 from ..labels import memberships_by_class
 from ..starts import SAMPLE, principal_start, rough_principal_start, spectral_start
@@ -64,7 +64,8 @@ def fit(data: Any, settings: Settings, run: Run) -> Embedding:
     plan = settings.plan.for_pairs(how)
     start = _start(source, objective, settings, plan, run)
     solver = objective.solver(plan, problem)
-    found = iterate(solver, problem, start, run, max_iter=plan.max_iter)
+    labelled = None if settings.labels is None else {"labels": digest(settings.labels)}
+    found = iterate(solver, problem, start, run, max_iter=plan.max_iter, fingerprint=labelled)
     Y = found.state.Y.astype(start.dtype, copy=False)
     return Embedding(
         Y=Y,
