@@ -23,5 +23,11 @@ print(
 )
 wk.scverse.place(later, model)
 print(f"{later.n_obs} later cells placed at {later.obsm['X_mde'].shape}")
+wk.scverse.mde(first, labels="cell_type", label_weight=0.3, key_added="X_by_type")
 wk.scverse.plot(first, "mde", color="cell_type", title="Cells", path=folder / "scanpy_cells.png")
-wk.scverse.write_html(folder / "scanpy_cells.html", first, "mde", labels="cell_type", title="Cells")
+wk.scverse.write_html(
+    folder / "scanpy_cells.html", first, ["mde", "by_type"], labels="cell_type", features=True, title="Cells"
+)
+cells = wk.scverse.table(first, use_rep="X_pca")  # what every other call takes, with the columns of obs
+report = wk.measure(cells, first.obsm["X_by_type"], labels="cell_type")
+print(f"separation that only the labels made: {report['label_excess'].value:.2f}")

@@ -136,9 +136,18 @@ def test_a_checkpoint_of_other_labels_is_refused(tmp_path):
     with pytest.raises(ZeroDivisionError):
         clone(model).set_params(callbacks=[lambda info: info.iteration == 3 and 1 / 0]).fit(X, kinds)
     for other in (kinds[::-1], None):
-        with pytest.raises(ValueError, match="belongs to another run.*labels"):
+        with pytest.raises(ValueError, match=r"belongs to another run.*labels"):
             clone(model).fit(X, other)
     assert clone(model).fit(X, kinds).embedding_.tobytes() == whole.embedding_.tobytes()
+
+
+def test_heavy_tails_come_after_the_map_has_taken_shape():
+    """A run that has heavy tails from the start drives the map apart: most points end on a ring."""
+    made = wk.TSNE(perplexity=9, dof=0.6, random_state=0).fit(X)
+    at_once = wk.TSNE(perplexity=9, dof=0.6, early_exaggeration=1.0, random_state=0).fit(X)
+    assert made.objective_ < at_once.objective_
+    away = np.linalg.norm(made.embedding_ - made.embedding_.mean(axis=0), axis=1)
+    assert np.quantile(away, 0.2) < 0.6 * np.quantile(away, 0.9)
 
 
 @pytest.mark.parametrize("dof", [0.5, 2.0])

@@ -347,6 +347,17 @@ def test_a_page_of_a_fitted_map_says_how_far_to_trust_it(torn):
     assert bands[:, 6].max() == 1
 
 
+def test_seams_of_a_map_that_is_turned_onto_another_are_turned_with_it(torn):
+    X, model = torn
+    alone = main_of(model, trust=False)[0]["maps"][0]["seams"]
+    turn = np.array([[0, -0.1], [0.1, 0]])
+    beside = main_of({"first": model.embedding_ @ turn, "model": model}, trust=False)[0]["maps"]
+    bands = np.array(beside[1]["seams"])
+    assert len(bands) == len(alone) > 0
+    assert bands[:, :4].min() > -0.01
+    assert bands[:, :4].max() < 1.01
+
+
 def test_trust_by_data_that_is_passed_or_left_out(torn):
     X, model = torn
     Y = model.embedding_

@@ -69,6 +69,11 @@ class MapKernel:
         return float(min(1.0, np.sqrt(half)))
 
     @property
+    def widening(self) -> float:
+        """How many times as wide as by Cauchy's kernel a map is to be, about, where tails are heavier: 8^(1/ν − 1), at most 64."""
+        return 8.0 ** min(max(1 / self.first - 1, 0.0), 2.0) if self.name == "student" else 1.0
+
+    @property
     def stretch(self) -> float:
         """The factor c for which 1 + a s^b is 1 + (c² s)^b, or 1 + s/ν is 1 + c² s."""
         if self.name == "student":

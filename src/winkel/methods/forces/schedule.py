@@ -15,6 +15,7 @@ from ...solvers.gradient import Adam, Exaggeration, GradientDescent
 from ...solvers.lbfgs import LBFGS, Continuation, LBFGSState, widest_move
 from ...typing import FloatArray
 from .force_problem import ForceProblem
+from .map_kernels import MapKernel
 
 SOLVERS = ("auto", "lbfgs", "gains", "adam", "momentum")
 _RATES = {
@@ -26,6 +27,7 @@ _RATES = {
 # Of L-BFGS: stages of less and less exaggeration, with their shares of its iterations; a map whose attractions are weaker
 # is wider, by about the root, so it is stretched between stages.
 _STAGES = (0.45, 0.275, 0.275)
+_USUAL_SHARE = 0.4  # of the iterations after those, by Cauchy's kernel where that asked for has heavier tails
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,11 @@ class Schedule:
         ends = np.round(np.cumsum(_STAGES) * self.exaggeration_iter).astype(int)
         iterations = tuple(int(end) for end in np.diff(ends, prepend=0))
         stretch = float(self.exaggeration ** (0.5 / count))
-        return StagedLBFGS(Continuation(inner, iterations, (stretch,) * count), factors)
+        stretches = (stretch,) * count
+        if problem.kernel.widening > 1:  # a stage of the usual tails without exaggeration
+            factors, stretches = (*factors, 1.0), (*stretches, problem.kernel.widening)
+            iterations = (*iterations, round(_USUAL_SHARE * (self.max_iter - self.exaggeration_iter)))
+        return StagedLBFGS(Continuation(inner, iterations, stretches), factors)
 
 
 @dataclass(frozen=True)
@@ -171,7 +177,10 @@ class StagedLBFGS:
         return self.inner.done(state)
 
     def _stages(self, problem: ForceProblem) -> list[ForceProblem]:
-        return [problem.exaggerated(factor) for factor in (*self.factors, 1.0)]
+        early = problem
+        if problem.kernel.widening > 1:  # heavy tails would drive a map apart before it has taken shape
+            early = replace(problem, kernel=MapKernel("cauchy"))
+        return [*(early.exaggerated(factor) for factor in self.factors), problem.exaggerated(1.0)]
 
 
 def scaled_start(Y: FloatArray, spread: float, run: Run) -> FloatArray:

@@ -6,7 +6,7 @@ that all of it takes less time than the map.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ def judge(
                 "estimator if it keeps its rows."
             )
         elif page_map.Y.shape[1] == 2:
-            seams = seams_of(as_map(source, name), None)
+            seams = seams_of(replace(as_map(source, name), Y=page_map.Y), None)  # as it is turned
             if seams is not None:
                 found.seams[name] = seams
     return found
