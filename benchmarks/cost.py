@@ -40,10 +40,14 @@ FRESH, REUSED = (
     1.0e-9,
     2**25,
 )  # processor seconds for each byte of an array so large that the system hands it out anew each time
+READ, MAPPED = (
+    0.2e-9,
+    4e6,
+)  # processor seconds for each byte of pairs read from the disk, which those of more rows are each time
 START = 2.0  # processor seconds in which a program starts, before it copies anything
 MOST_NODES = 16  # of the grid for each row
 _A_WHILE = 0.2  # processor seconds that can be told from none
-VECTORS = 4  # of coordinates that an iteration makes and lets go
+VECTORS = 7  # of coordinates that an iteration makes and lets go
 PASSES = 24  # over vectors of coordinates for each evaluation: what L-BFGS remembers, twice ten, and the rest
 
 
@@ -120,14 +124,24 @@ def stages(size: Size, workers: int = 1) -> dict[str, Stage]:
         "gifts": Stage(n * k * 300, n * 24 * k),
         "pairs": Stage(n * k * 100, n * (12 * k + 8 * size.pairs)),
         # Coordinates to every worker, and gradients back; then the grid of every group, the potential, and what is read off it.
-        "attraction": Stage(each * n * 12 * size.pairs, each * (workers + 1) * 8 * n, round(each)),
+        "attraction": Stage(
+            each * n * 12 * size.pairs, each * (workers + 1) * 8 * n, round(each), fixed=each * _again(size)
+        ),
         "spreading": Stage(
-            on_grid * n * 8 * NODES, each * (8 * n + (workers + size.groups) * grid), round(on_grid)
+            on_grid * n * 8 * NODES,
+            each * (8 * n + (workers + size.groups) * grid),
+            round(on_grid),
+            fixed=each * _fresh(grid),
         ),
         "transforms": Stage(0.0, 0.0, 0, each * transforms, each * _fresh(9 * size.nodes * n)),
         "trees": Stage(0.0, 0.0, 0, each * size.trees * TREE * n),
         "solver": Stage(0.0, 0.0, 0, each * PASSES * 4 * n, each * _fresh(8 * n) * VECTORS),
     }
+
+
+def _again(size: Size) -> float:
+    """Processor seconds in which pairs that do not stay mapped are read from the disk."""
+    return READ * 8 * size.pairs * size.n if size.n > MAPPED else 0.0
 
 
 def _fresh(size: float) -> float:
@@ -248,6 +262,7 @@ def forecast(size: Size, rate: dict[str, float], beside: Overhead, machines: int
             continue
         busy = min(machines * machine.cores, size.groups * machine.cores if name in OPTIMISE else size.tasks)
         total += stage.operations / rate[name] / busy + stage.alone / rate[name] / machine.cores
+        total += stage.fixed / machine.cores if name in OPTIMISE else 0.0
         total += beside.byte * stage.disk / (machines * machine.cores)
         total += stage.disk / (machine.disk * machines) + stage.rounds * machine.wait
     return total
@@ -307,7 +322,7 @@ def _counts() -> list[str]:
         "",
         f"m is the number of columns, c = max({CELL}, √(n/{BALANCE})) that of rows in a cell, so that choosing cells and searching in them grow as",
         "n^1.5 together; k is that of listed neighbours, g that of nodes of the grid. From attraction on, stages are parts of the optimisation, in which",
-        f"arrays of more than {REUSED >> 20} MiB are handed out by the system anew each time: {FRESH * 1e9:.1f} s of a processor for each GB, which transforms and solver take beside.",
+        f"arrays of more than {REUSED >> 20} MiB are handed out by the system anew each time: {FRESH * 1e9:.1f} s of a processor for each GB, which are taken beside operations.",
         "",
     ]
 
@@ -316,7 +331,7 @@ def _checked(runs: Sequence[dict[str, Any]], rate: dict[str, float]) -> list[str
     lines = [
         "## Beside runs",
         "",
-        "Processor seconds, measured / predicted, without workers; copying includes the start of the program. Rates are medians over these same runs. Two cores of a shared machine.",
+        "Processor seconds, measured / predicted, without workers; copying includes the start of the program where parts of the optimisation are not told. Rates are medians over these same runs. Two cores of a shared machine.",
         "That candidates are compared by vectors, but put into a list one by one, is what choosing cells and searching in them cost: k (1 + log(candidates / k)) of them",
         f"are. One cost of an insertion, {INSERT} operations, which these runs told, suits both stages at all sizes.",
         *(
@@ -374,12 +389,11 @@ def _furthest_off(alone: Sequence[dict[str, Any]], rate: dict[str, float]) -> li
         )
     lines += [
         "",
-        "The optimisation of the largest run was not told by parts: it is predicted with as many evaluations, trees and nodes as of 100 000 rows. What it took beyond that",
-        "lies in parts that cost a row more where there are more rows, as the others tell, and `benchmarks.evaluation` on copies up to 10 000 000 rows (see",
-        "`benchmarks/results/shards.md`). Transforms: arrays of more than 32 MiB go back to the system and are handed out by it anew, which was half of the cost of a node at 49 million nodes;",
-        "grids are transformed a few rows at a time since, at half that cost. Trees: a row costs 1.8 times as much of 1 000 000 rows as of 100 000, since coarse boxes fail the check more often. Pairs",
-        "of more than four million rows do not stay mapped: mapping them again costs little (0.02 microseconds a row), reading them from the disk half as much again as the attraction. An evaluation that stays",
-        "within memory and needs one tree costs a row of 10 000 000 no more than one of 100 000 but for the solver (0.08 and 0.05 microseconds). How much each of these took in that run is not known.",
+        "The optimisation of the largest run was not told by parts: it is predicted with as many evaluations, trees and nodes as of 100 000 rows. Two things cost a row more there than a tenth",
+        "as many, as `benchmarks.evaluation` told on copies of pairs and map up to 10 000 000 rows (`benchmarks/results/shards.md`). Arrays of more than 32 MiB go back to the system, which hands them out anew:",
+        f"{FRESH * 1e9:.1f} s for each GB, in all parts. Transforms of grids did most of that in that run, 0.02 microseconds a node more than now that a few rows are transformed at a time. And pairs of more than four million",
+        f"rows do not stay mapped: where the system has kept nothing of them they are read from the disk, {READ * 1e9:.1f} s for each GB, which is counted. What is left was not found: that run may have made more",
+        "evaluations, which `benchmarks.scale` counts since.",
     ]
     return lines
 
@@ -392,7 +406,7 @@ def _workers(runs: Sequence[dict[str, Any]], rate: dict[str, float], beside: Ove
     lines = [
         "## With workers",
         "",
-        "Processor seconds of all processes, measured / predicted, and what the model says must go through the shared disk. Equal digests are maps of the same bytes.",
+        "Processor seconds of all processes, measured / predicted, and what the model says must go through the shared disk. Equal digests are maps of the same bytes; runs told by parts are of later code, and not listed.",
         f"The overhead is fitted to these runs: {beside.worker:.1f} s for each worker (it starts, and loads what it needs), {1000 * beside.task:.0f} ms for each task,",
         f"{1e9 * beside.byte:.1f} s for each GB on the shared disk.",
         "",
