@@ -104,7 +104,7 @@ def test_forecasts_hold_and_are_not_far_above_the_peak():
 
 def test_refused_before_the_work_starts(monkeypatch):
     monkeypatch.setattr(knn_module, "Points", None)
-    monkeypatch.setattr(search_module, "_prepare_sparse", None)
+    monkeypatch.setattr(search_module, "prepare_sparse", None)
     X = clustered(500, 20)
     for method in ("exact", "approximate", "auto"):
         with pytest.raises(
