@@ -242,7 +242,9 @@ def as_table(
 
 def labelled(X: Any, labels: Any, what: str = "labels", name: str = "X") -> tuple[Any, Any]:
     """X and `labels`, or the column that a text names (`named_labels`); a data frame without it, since it is then no feature."""
-    if isinstance(labels, str) and frame_of(X, name) is not None:
+    if not isinstance(labels, str):
+        return X, labels
+    if frame_of(X, name) is not None:
         X = as_table(X, label=labels, name=name)
     return X, named_labels(X, labels, what, name)
 

@@ -145,8 +145,8 @@ class Schedule:
         iterations = tuple(int(end) for end in np.diff(ends, prepend=0))
         stretch = float(self.exaggeration ** (0.5 / count))
         stretches = (stretch,) * count
-        if problem.kernel.widening > 1:  # a stage of the usual tails without exaggeration
-            factors, stretches = (*factors, 1.0), (*stretches, problem.kernel.widening)
+        if (wider := _widening(problem)) > 1:  # a stage of the usual tails without exaggeration
+            factors, stretches = (*factors, 1.0), (*stretches, wider)
             iterations = (*iterations, round(_USUAL_SHARE * (self.max_iter - self.exaggeration_iter)))
         return StagedLBFGS(Continuation(inner, iterations, stretches), factors)
 
@@ -178,7 +178,7 @@ class StagedLBFGS:
 
     def _stages(self, problem: ForceProblem) -> list[ForceProblem]:
         early = problem
-        if problem.kernel.widening > 1:  # heavy tails would drive a map apart before it has taken shape
+        if _widening(problem) > 1:  # heavy tails would drive a map apart before it has taken shape
             early = replace(problem, kernel=MapKernel("cauchy"))
         return [*(early.exaggerated(factor) for factor in self.factors), problem.exaggerated(1.0)]
 
@@ -190,3 +190,8 @@ def scaled_start(Y: FloatArray, spread: float, run: Run) -> FloatArray:
     centred = centred * (spread / widest) if widest > 0 else centred
     noise = run.stream("apart").normal(centred.shape)
     return np.asarray(centred + (1e-4 if widest > 0 else 1.0) * spread * noise)
+
+
+def _widening(problem: ForceProblem) -> float:
+    """How many times as wide as by Cauchy's kernel the map is to be; 1 for kernels of one's own."""
+    return problem.kernel.widening if isinstance(problem.kernel, MapKernel) else 1.0

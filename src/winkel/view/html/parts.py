@@ -174,7 +174,8 @@ def _bands(seams: Seams, low: FloatArray, side: float) -> list[list[float]]:
 def _named(data: Any, given: Any, what: str) -> Any:
     """Columns by name, where one text or several name columns of `data`; else what was given."""
     names = [given] if isinstance(given, str) else given
-    if not (isinstance(names, list | tuple) and names and all(isinstance(name, str) for name in names)):
+    named = isinstance(names, list | tuple) and names and all(isinstance(name, str) for name in names)
+    if data is None or not named:
         return given
     return {name: named_labels(data, name, what, "data") for name in names}
 
