@@ -329,7 +329,7 @@ def torn():
 
 
 def test_a_page_of_a_fitted_map_says_how_far_to_trust_it(torn):
-    _, model = torn
+    X, model = torn
     meta, arrays = main_of(model)
     report = wk.measure(X, model, scores=["tearing", "continuity"])
     rows = {row["name"]: row for row in meta["scores"]}
@@ -359,7 +359,7 @@ def test_seams_of_a_map_that_is_turned_onto_another_are_turned_with_it(torn):
 
 
 def test_trust_by_data_that_is_passed_or_left_out(torn):
-    _, model = torn
+    X, model = torn
     Y = model.embedding_
     assert main_of(Y)[0]["scores"] == []  # nothing is known of its data
     assert len(main_of({"a": Y, "b": X}, data=X)[0]["scores"][0]["values"]) == 2
@@ -374,7 +374,7 @@ def test_trust_by_data_that_is_passed_or_left_out(torn):
 
 
 def test_large_data_is_judged_by_a_sample(torn, monkeypatch):
-    _, model = torn
+    X, model = torn
     monkeypatch.setattr(judged, "_ALL_ROWS", 100)
     monkeypatch.setattr(judged, "_LEAST_SAMPLE", 60)
     monkeypatch.setattr(judged, "_DISTANCES", 1)
