@@ -374,7 +374,7 @@ def test_trust_by_data_that_is_passed_or_left_out(torn):
 
 
 def test_large_data_is_judged_by_a_sample(torn, monkeypatch):
-    X, model = torn
+    _, model = torn
     monkeypatch.setattr(judged, "_ALL_ROWS", 100)
     monkeypatch.setattr(judged, "_LEAST_SAMPLE", 60)
     monkeypatch.setattr(judged, "_DISTANCES", 1)
