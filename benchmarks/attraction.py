@@ -1,6 +1,6 @@
 """Recall, R_NX AUC and distance correlation of the default map by what attracts in it, without labels.
 
-    python -m benchmarks.attraction [--rows 4000] [--seeds 2] [--fresh] [1.2:0.6:0 1.2:0.6:1 1.6:0.7:1 ...]
+    python -m benchmarks.attraction [--rows 4000] [--seeds 2] [--max-iter N] [--fresh] [1.2:0.6:0 1.2:0.6:1 1.6:0.7:1 ...]
 
 Each choice is NEAR:NEAR_SHARE:HELD: the perplexity of the nearer scale over n_neighbors, what a row gives to it (`winkel.methods.mde.neighbors`), and by
 what the attraction of mid-near pairs on the way is multiplied. The mean over data sets and seeds is what a choice is judged by; the data sets say
@@ -34,11 +34,10 @@ STAGES = plan.CAUCHY_STAGES
 SCORES = ("neighbor_recall", "rnx_auc", "distance_correlation")
 
 
-def scores(X: np.ndarray, seed: int) -> list[float]:
+def scores(X: np.ndarray, seed: int, max_iter: int | None) -> list[float]:
     """The scores of one map, at 1 000 rows."""
-    found = wk.measure(
-        X, wk.MDE(random_state=seed).fit(X), scores=list(SCORES), baseline=False, sample=min(1000, len(X))
-    )
+    model = wk.MDE(random_state=seed, max_iter=max_iter).fit(X)
+    found = wk.measure(X, model, scores=list(SCORES), baseline=False, sample=min(1000, len(X)))
     return [found[name].value for name in SCORES]
 
 
@@ -48,6 +47,7 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--max-iter", type=int)
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("choices", nargs="*", default=["1.2:0.6:0", "1.2:0.6:1", "1.6:0.7:1"])
     options = parser.parse_args()
@@ -58,7 +58,7 @@ def main() -> None:
         neighbors.NEAR, neighbors.NEAR_SHARE, held = map(float, choice.split(":"))
         plan.CAUCHY_STAGES = tuple(replace(stage, weight=held * stage.weight) for stage in STAGES)
         table = {
-            name: np.mean([scores(X, seed) for seed in range(options.seeds)], axis=0)
+            name: np.mean([scores(X, seed, options.max_iter) for seed in range(options.seeds)], axis=0)
             for name, X in data.items()
         }
         mean = np.mean(list(table.values()), axis=0)

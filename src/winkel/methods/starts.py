@@ -23,7 +23,7 @@ _START_WIDTH, _WIDEST, _START_NOISE = 0.02, 3.0, 0.01
 # Rows farther from the mean than so many times the median of their distances count as if they were there, and those farther still
 # do not count: bad rows, far out, would else decide where all others begin.
 _FAR_OUT, _TOO_FAR, _MEAN_ROUNDS = 3.0, 9.0, 5
-_BLOCK = 2**18  # entries of rows whose distances from the mean are taken at once
+_BLOCK = 2**18  # entries of rows whose distances are taken at once
 _PIVOTS = 100  # of pivot MDS; its authors see no gain beyond about as many
 _NEAREST = 15  # neighbours at whose places a new row may begin
 # Mid-near pairs: partners of a row, at most and in all; rows that each is the nearest of; rows that are done at a time.
@@ -208,14 +208,26 @@ def rows_compared(rows: Any, metric: Metric, run: Run) -> Callable[[IntArray, In
     else Euclidean, which is near enough to any other and cheap.
     """
     compared = str(metric) if metric in ("cosine", "correlation") else "euclidean"
-    sparse = prepare_sparse(rows, compared)[0] if issparse(rows) else None
+    if issparse(rows):
+        return _sparse_rows_compared(prepare_sparse(rows, compared)[0])
 
     def distances(i: IntArray, J: IntArray) -> FloatArray:
-        first, second = np.repeat(i, J.shape[1]).astype(np.int32), J.ravel().astype(np.int32)
-        if sparse is not None:
-            return squared_row_norms(sparse[first] - sparse[second]).reshape(J.shape)
-        pairs = np.stack([first, second], axis=1)
+        pairs = np.stack([np.repeat(i, J.shape[1]), J.ravel()], axis=1).astype(np.int32)
         return np.asarray(pair_distances(rows, pairs, compared, run.n_jobs)).reshape(J.shape)
+
+    return distances
+
+
+def _sparse_rows_compared(rows: Any) -> Callable[[IntArray, IntArray], FloatArray]:
+    """Squared Euclidean distances of sparse rows, some at a time, since differences hold the entries of both."""
+    step = max(1, _BLOCK // (rows.nnz // rows.shape[0] + 1))
+
+    def distances(i: IntArray, J: IntArray) -> FloatArray:
+        first, second = np.repeat(i, J.shape[1]), J.ravel()
+        blocks = (slice(k, k + step) for k in range(0, len(first), step))
+        return np.concatenate(
+            [squared_row_norms(rows[first[block]] - rows[second[block]]) for block in blocks]
+        ).reshape(J.shape)
 
     return distances
 

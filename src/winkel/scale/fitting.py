@@ -260,7 +260,8 @@ def _fitted(
 
 def forecast(n: int, m: int, block: int, memory_size: int) -> float:
     """Bytes that a fit needs in memory at most; what is mapped from disk beside it can be given back at any time."""
-    coordinates = 8.0 * n * (2 * memory_size + 14)  # the map, its gradients, and what L-BFGS remembers
+    # The map, its gradients, and what L-BFGS remembers; mid-near pairs.
+    coordinates = 8.0 * n * (2 * memory_size + 14) + 80.0 * n
     task = min(n, block) * (8.0 * m + 1800)  # rows, lists and pairs of one block on their way
     return coordinates + task + 2**28
 
