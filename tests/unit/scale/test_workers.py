@@ -91,18 +91,6 @@ def test_a_worker_killed_in_every_stage_changes_no_byte(client, rows, tmp_path, 
     assert not list((tmp_path / "there").glob("shared-*"))
 
 
-def test_a_task_that_ends_every_worker_is_an_error(cluster, client, rows, tmp_path, monkeypatch):
-    expected = fit(rows, None)
-    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
-    with monkeypatch.context() as broken:
-        broken.setattr(edges, "_pair", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-        with pytest.raises(WorkerError, match=r"ended every worker that took it .* goes on from there"):
-            fit(rows, tmp_path / "work", client)
-    # What was done is kept, and the same call goes on, here without workers.
-    monkeypatch.setattr(edges, "_give", lambda *_: 1 / 0)
-    np.testing.assert_array_equal(fit(rows, tmp_path / "work"), expected)
-
-
 def test_a_full_disk_of_a_worker_is_told_here(client, tmp_path):
     def full(k, path):
         from pathlib import Path
@@ -122,6 +110,19 @@ def test_errors_of_a_task_are_its_own(client, tmp_path):
 
     with pytest.raises(TimeoutError, match="of the task"):
         list(DaskEngine(client, tmp_path).map(late, range(3)))
+
+
+# After the others: the nannies of workers that died so may still be closing.
+def test_a_task_that_ends_every_worker_is_an_error(cluster, client, rows, tmp_path, monkeypatch):
+    expected = fit(rows, None)
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
+    with monkeypatch.context() as broken:
+        broken.setattr(edges, "_pair", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        with pytest.raises(WorkerError, match=r"ended every worker that took it .* goes on from there"):
+            fit(rows, tmp_path / "work", client)
+    # What was done is kept, and the same call goes on, here without workers.
+    monkeypatch.setattr(edges, "_give", lambda *_: 1 / 0)
+    np.testing.assert_array_equal(fit(rows, tmp_path / "work"), expected)
 
 
 def test_no_worker_at_all_is_an_error_in_the_end(tmp_path):
