@@ -182,6 +182,11 @@ def pivot_start(graph: Graph, n_components: int, run: Run) -> FloatArray:
     return np.pad(Y / norm(lengths), ((0, 0), (0, n_components - Y.shape[1])))
 
 
+def mid_near_partners(n: int) -> int:
+    """How many partners each of n rows draws."""
+    return max(1, min(_PARTNERS, _MOST_PARTNERS // n))
+
+
 def mid_near_pairs(
     n: int, distances: Callable[[IntArray, IntArray], FloatArray], run: Run
 ) -> NDArray[np.int32]:
@@ -190,7 +195,7 @@ def mid_near_pairs(
     They are neither neighbours nor strangers, and know the arrangement of the whole, of which neighbours know nothing.
     `distances` compares rows i (k,) with rows J (k × c) each.
     """
-    each = max(1, min(_PARTNERS, _MOST_PARTNERS // n))
+    each = mid_near_partners(n)
     stream, found = run.stream("mid-near"), []
     for first in range(0, n, _MID_NEAR_ROWS):
         rows = np.repeat(np.arange(first, min(n, first + _MID_NEAR_ROWS)), each)

@@ -28,7 +28,15 @@ from ...problem.distortions import Distortion
 from ...problem.distortions.base import as_loss
 from ...run import Run
 from ...typing import FloatArray, Metric
-from ..starts import mid_near_pairs, pivot_start, principal_start, rows_compared, spectral_start, wide_start
+from ..starts import (
+    mid_near_pairs,
+    mid_near_partners,
+    pivot_start,
+    principal_start,
+    rows_compared,
+    spectral_start,
+    wide_start,
+)
 from .grouped import GROUPS_FROM, attracts_everywhere, grouped_start
 from .lengths import PAIR_BYTES, Asked, distance_problem, flat_problem
 from .neighbors import (
@@ -189,8 +197,16 @@ def _repulsive_pairs(asked: str, solver: str) -> str:
 
 
 # Bytes of a fit, measured (tests/fire/memory.py): for each entry of the lists where all pairs repel (in double and in single precision), for each pair where a sample does,
-# for each row beside those, for each coordinate of a row; and whatever the size.
-_ENTRY, _PAIR, _ROW, _START, _COORDINATE, _FIXED = (80.0, 62.0), 55.0, 200.0, 1000.0, 8.0, 6e6
+# for each mid-near pair, for each row beside those, for each coordinate of a row; and whatever the size.
+_ENTRY, _PAIR, _MID_NEAR, _ROW, _START, _COORDINATE, _FIXED = (
+    (80.0, 62.0),
+    55.0,
+    60.0,
+    200.0,
+    1000.0,
+    8.0,
+    6e6,
+)
 
 
 def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
@@ -209,7 +225,7 @@ def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
             data.values
         )  # whose rows seldom list each other: more pairs
         entry = _ENTRY[getattr(data, "dtype", None) == np.float32] * (1.2 if sparse else 1.0)
-        held = n * (entry * k + _ROW)
+        held = n * (entry * k + _MID_NEAR * mid_near_partners(n) + _ROW)
     else:
         held = n * (_PAIR * k * (1 + settings.repulsive_fraction) + _START)
     rows = 40.0 * data.values.nnz if isinstance(data, Table) and issparse(data.values) else 0.0
