@@ -192,19 +192,25 @@ def mid_near_pairs(
 ) -> NDArray[np.int32]:
     """Pairs i < j of rows of which one is the nearest of six that the other drew at random (Wang et al. 2021).
 
-    They are neither neighbours nor strangers, and know the arrangement of the whole, of which neighbours know nothing.
+    They are neither neighbours nor strangers, and know the arrangement of the whole, of which neighbours know nothing. Rows far
+    out, to which all others are as far, have none: a few bad rows would tie the whole together.
     `distances` compares rows i (k,) with rows J (k × c) each.
     """
     each = mid_near_partners(n)
-    stream, found = run.stream("mid-near"), []
+    stream = run.stream("mid-near")
+    found, lengths = [], []
     for first in range(0, n, _MID_NEAR_ROWS):
         rows = np.repeat(np.arange(first, min(n, first + _MID_NEAR_ROWS)), each)
         drawn = stream.integers(n, (len(rows), _CANDIDATES), start=first * each * _CANDIDATES)
         length = distances(rows, drawn)
         length[drawn == rows[:, None]] = np.inf
-        partner = drawn[np.arange(len(rows)), length.argmin(axis=1)]
+        nearest = length.argmin(axis=1)[:, None]
+        partner = np.take_along_axis(drawn, nearest, axis=1)[:, 0]
         found.append(np.minimum(rows, partner) * n + np.maximum(rows, partner))
-    pairs = np.stack(np.divmod(np.unique(np.concatenate(found)), n), axis=1)
+        lengths.append(np.take_along_axis(length, nearest, axis=1)[:, 0])
+    joined = np.concatenate(lengths)
+    usual = joined <= _FAR_OUT * np.median(joined)
+    pairs = np.stack(np.divmod(np.unique(np.concatenate(found)[usual]), n), axis=1)
     return pairs[pairs[:, 0] != pairs[:, 1]].astype(np.int32)
 
 
@@ -224,15 +230,14 @@ def rows_compared(rows: Any, metric: Metric, run: Run) -> Callable[[IntArray, In
 
 
 def _sparse_rows_compared(rows: Any) -> Callable[[IntArray, IntArray], FloatArray]:
-    """Squared Euclidean distances of sparse rows, some at a time, since differences hold the entries of both."""
+    """Euclidean distances of sparse rows, some at a time, since differences hold the entries of both."""
     step = max(1, _BLOCK // (rows.nnz // rows.shape[0] + 1))
 
     def distances(i: IntArray, J: IntArray) -> FloatArray:
         first, second = np.repeat(i, J.shape[1]), J.ravel()
         blocks = (slice(k, k + step) for k in range(0, len(first), step))
-        return np.concatenate(
-            [squared_row_norms(rows[first[block]] - rows[second[block]]) for block in blocks]
-        ).reshape(J.shape)
+        squares = [squared_row_norms(rows[first[block]] - rows[second[block]]) for block in blocks]
+        return np.sqrt(np.concatenate(squares)).reshape(J.shape)
 
     return distances
 

@@ -130,6 +130,14 @@ def test_mid_near_partners_are_the_nearest_of_six_drawn_rows(monkeypatch):
     np.testing.assert_array_equal(mid_near_pairs(300, rows_compared(X, "euclidean", run), run), pairs)
 
 
+def test_rows_far_out_have_no_mid_near_pairs():
+    X = rows(400, 4)
+    X[:40] *= 100 / np.linalg.norm(X[:40], axis=1, keepdims=True)
+    pairs = mid_near_pairs(400, rows_compared(X, "euclidean", Run()), Run())
+    assert (pairs >= 40).all()
+    assert len(np.unique(pairs)) == 360
+
+
 def test_mid_near_pairs_of_sparse_rows_are_nearer_than_others():
     X = rows(200, 12) * (rows(200, 12, seed=1) > 0)
     D = np.linalg.norm(X[:, None] - X[None], axis=2)
