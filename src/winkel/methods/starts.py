@@ -209,7 +209,7 @@ def mid_near_pairs(
         found.append(np.minimum(rows, partner) * n + np.maximum(rows, partner))
         lengths.append(np.take_along_axis(length, nearest, axis=1)[:, 0])
     joined = np.concatenate(lengths)
-    usual = joined <= _FAR_OUT * np.median(joined)
+    usual = joined <= _TOO_FAR * np.median(joined)
     pairs = np.stack(np.divmod(np.unique(np.concatenate(found)[usual]), n), axis=1)
     return pairs[pairs[:, 0] != pairs[:, 1]].astype(np.int32)
 
