@@ -110,7 +110,7 @@ class DaskEngine:
     def map(self, function: Callable[..., Any], items: Iterable[Any], *shared: Any) -> Iterator[Any]:
         """function(item, *shared) for every item, in order; some are worked on ahead."""
         waiting: deque[Any] = deque()
-        most = max(2, _AHEAD * len(self.client.nthreads()))
+        most = max(2, _AHEAD * self._workers())
         try:
             for item in items:
                 waiting.append(self.client.submit(_carried_out, function, item, *shared, pure=False))
@@ -137,6 +137,17 @@ class DaskEngine:
             if future.status == "error":  # the task's own
                 raise
             raise WorkerError(f"A Dask worker does not hand over what it found. {_GO_ON}") from error
+        except OSError as error:  # the connection was closed while the answer was on its way
+            if future.status == "error":
+                raise
+            raise WorkerError(f"The Dask scheduler was lost ({error}). {_GO_ON}") from error
+
+    def _workers(self) -> int:
+        """How many workers there are; an error where the scheduler does not say."""
+        try:
+            return len(self.client.nthreads())
+        except (OSError, RuntimeError) as error:
+            raise WorkerError(f"The Dask scheduler does not answer ({error}). {_GO_ON}") from error
 
     def _wait(self, future: Any) -> None:
         """Wait until a task has ended, as long as there is someone who may work on it."""
@@ -147,11 +158,7 @@ class DaskEngine:
             with suppress(TimeoutError):
                 wait([future], timeout=min(_LOOK, self.patience))
                 return
-            try:
-                workers = self.client.nthreads()
-            except (OSError, RuntimeError) as error:
-                raise WorkerError(f"The Dask scheduler does not answer ({error}). {_GO_ON}") from error
-            now = time.monotonic()
+            workers, now = self._workers(), time.monotonic()
             alone = None if workers else (alone or now)
             if alone is not None and now - alone >= self.patience:
                 raise WorkerError(f"There has been no Dask worker for {now - alone:.0f} s. {_GO_ON}")

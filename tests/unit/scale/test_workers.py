@@ -125,6 +125,30 @@ def test_a_task_that_ends_every_worker_is_an_error(cluster, client, rows, tmp_pa
     np.testing.assert_array_equal(fit(rows, tmp_path / "work"), expected)
 
 
+class Lost:
+    """A client whose scheduler goes away while an answer is on its way."""
+
+    status = "lost"
+
+    def nthreads(self):
+        return {"one": 1}
+
+    def submit(self, *_, **__):
+        return self
+
+    def result(self, timeout):
+        raise distributed.comm.CommClosedError("Stream is closed")
+
+    def cancel(self):
+        pass
+
+
+def test_a_connection_that_closes_while_an_answer_is_on_its_way_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
+    with pytest.raises(WorkerError, match=r"scheduler was lost .*Stream is closed.* goes on from there"):
+        list(DaskEngine(Lost(), tmp_path).map(abs, range(3)))
+
+
 def test_no_worker_at_all_is_an_error_in_the_end(tmp_path):
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as empty,
