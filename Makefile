@@ -25,7 +25,6 @@ lint: $(VENV)/.test
 REACH := tests/property $(addprefix tests/unit/,graph measures methods problem)
 SANITIZE := build/sanitize
 sanitize: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet --group sanitize
 	rm -rf $(SANITIZE)/package
 	mkdir -p $(SANITIZE)/package
 	cp -r src/winkel $(SANITIZE)/package/winkel
