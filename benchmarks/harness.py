@@ -92,6 +92,14 @@ class Plan:
     interpreter: str
     only: tuple[str, ...] = ()
     warm_up_rows: int = WARM_UP_ROWS
+    warm_rounds: int | None = (
+        None  # of how many rounds the processes make all `calls`, the others one; None: of all
+    )
+
+    def in_round(self, index: int) -> Plan:
+        """The plan of one round."""
+        warm = self.warm_rounds is None or index < self.warm_rounds
+        return self if warm else replace(self, calls=1)
 
     def takes(self, contestant: Contestant) -> bool:
         """Whether `contestant` was asked for: by its name or by a beginning of it."""
@@ -111,7 +119,7 @@ def run_section(entry: Entry, dataset: Dataset | None, plan: Plan) -> dict[str, 
         for contestant in ready:
             record = records[contestant.name]
             if record["status"] == "ran":
-                run = run_once(entry, contestant, dataset, plan, scores)
+                run = run_once(entry, contestant, dataset, plan.in_round(index), scores)
                 add_run(record, run | {"round": index})
     section["contestants"] = records
     section["same_bytes"] = same_bytes(ready, dataset, plan) if entry.checks_bytes else {}

@@ -13,29 +13,38 @@ from .environment import ROOT
 
 
 class Watch:
-    """Watches, from its making on, how much of the machine goes to processes that are not our own."""
+    """Watches, from its making on, how much of the cores that we may use goes to processes that are not our own."""
 
     def __init__(self) -> None:
         self._start = time.perf_counter(), busy_seconds(), own_seconds()
 
     def others(self) -> float | None:
-        """Share of all cores that others took since, between 0 and 1; None where it cannot be told."""
+        """Share of our cores that others took since, between 0 and 1; None where it cannot be told."""
         wall, busy, own = self._start
         now = busy_seconds()
         if busy is None or now is None:
             return None
-        share = (now - busy - (own_seconds() - own)) / ((time.perf_counter() - wall) * os.cpu_count())
+        share = (now - busy - (own_seconds() - own)) / ((time.perf_counter() - wall) * len(usable_cores()))
         return min(1.0, max(0.0, share))
 
 
+def usable_cores() -> set[int]:
+    """Numbers of the cores that this process and its children may use."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+
+
 def busy_seconds() -> float | None:
-    """Seconds that all cores together were not idle since the start (Linux), stolen ones included."""
+    """Seconds that our cores together were not idle since the start (Linux), stolen ones included."""
     try:
-        fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
+        lines = [line.split() for line in Path("/proc/stat").read_text().splitlines()]
     except OSError:
         return None
-    user, nice, system, _idle, _waiting, interrupt, soft, stolen = (int(field) for field in fields)
-    return (user + nice + system + interrupt + soft + stolen) / os.sysconf("SC_CLK_TCK")
+    cores = {f"cpu{core}" for core in usable_cores()}
+    ticks = 0
+    for _, *fields in (line for line in lines if line and line[0] in cores):
+        user, nice, system, _idle, _waiting, interrupt, soft, stolen = (int(field) for field in fields[:8])
+        ticks += user + nice + system + interrupt + soft + stolen
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def own_seconds() -> float:
@@ -49,7 +58,7 @@ def describe() -> dict[str, object]:
     return {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "cpu": cpu_model(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": len(usable_cores()),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "system": platform.platform(),
         "load_before": round(os.getloadavg()[0], 2),

@@ -212,7 +212,7 @@ ENTRY = Entry(
         "the map are linked when nearer than three times the larger of their distances to the fifth neighbour; links cut is the share of "
         "the data's neighbour links that run between pieces; a piece is torn when more than 5 % of its links do. Strays: the map's extent over that "
         "of its middle 99 %. **Bold**: better than winkel MDE. `× winkel` above 1: winkel is faster; ≈ compares processor time, where rows were not run in turn "
-        "or not on a quiet machine (`others took`: the largest share of the machine that other processes had). First and second call: cold "
+        "or not on a quiet machine (`others took`: the largest share of their cores that other processes had). First and second call: cold "
         "and warm, in one process. Co-authors are given as a matrix of distances, which only some contestants "
         "take.",
         "![Every map of the panel: a row for each data set, a column for each contestant](panel.png)",

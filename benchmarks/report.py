@@ -98,12 +98,13 @@ def circumstances(section: Record) -> str:
         data = section["dataset"]
         shape = f"{data['rows']:,} × {data['columns']} {data['dtype']}".replace(",", " ")
         lines.append(f"{data['description']}: {shape}; k = {task['n_neighbors']}; seed {task['seed']}.")
+    cores = "1 core" if section["cores"] == 1 else f"{section['cores']} cores"
     who = (
         f"{told} ({', '.join(names)})." if len(sessions) > 1 else f"{told}."
         for told, names in sessions.items()
     )
     lines += [
-        f"{section['cpu']}, {section['cores']} cores, {section['memory_gb']} GB, {section['system']}.",
+        f"{section['cpu']}, {cores}, {section['memory_gb']} GB, {section['system']}.",
         *who,
         f"Versions: {', '.join(sorted(versions, key=str.lower))}.",
     ]
@@ -206,7 +207,7 @@ def peak(runs: list[Record]) -> float:
 
 
 def others(runs: list[Record]) -> float:
-    """The largest share of the machine that other processes took during a run."""
+    """The largest share of its cores that other processes took during a run."""
     return max((run["others"] or 0 for run in runs), default=0)
 
 

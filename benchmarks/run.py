@@ -57,6 +57,11 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--repeats", type=int, default=3, help="rounds")
     parser.add_argument("--calls", type=int, default=2, choices=(1, 2), help="calls within a process")
+    parser.add_argument(
+        "--warm-rounds",
+        type=int,
+        help="in how many rounds --calls counts; the others call once (default: all)",
+    )
     parser.add_argument("--warm-up", type=int, default=WARM_UP_ROWS, help="rows of the unrecorded run before")
     parser.add_argument("--neighbors", type=int, default=15, help="k")
     parser.add_argument("--seed", type=int, default=0)
@@ -95,7 +100,16 @@ def main() -> None:
         print(f"peer {name} is absent: {reason}")
     task = Task(threads=options.threads, seed=options.seed, n_neighbors=options.neighbors)
     only = split(options.only)
-    plan = Plan(task, options.repeats, options.calls, options.timeout, options.python, only, options.warm_up)
+    plan = Plan(
+        task,
+        options.repeats,
+        options.calls,
+        options.timeout,
+        options.python,
+        only,
+        options.warm_up,
+        options.warm_rounds,
+    )
     if not any(plan.takes(contestant) for contestant in entry.contestants):
         raise SystemExit(
             f"--only {options.only} names none of {', '.join(c.name for c in entry.contestants)}."
