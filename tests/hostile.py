@@ -64,7 +64,7 @@ def model(cls: type) -> Any:
 
 def plan(cls: type) -> Any:
     made = cls(N, 2)
-    made.add("quadratic_loss", 1.0, 1.0, 1e-6, edges(), None, 1.0, None)
+    made.add("quadratic_loss", 1.0, 1.0, 1e-6, edges(), None, 1.0, None, 1)
     return made
 
 
@@ -225,6 +225,7 @@ CALLS: dict[str, Call] = {
     "place_latent": spread(C.place_latent, new_points),
     "check_knn": call(C.check_knn, lists, lambda: np.ones((N, 3)), 1),
     "symmetrize_knn": call(C.symmetrize_knn, lists, lambda: np.ones((N, 3)), 1),
+    "sum_directions": call(C.sum_directions, lists, lambda: np.ones((N, 3)), 1),
     "rows_of_edges": call(C.rows_of_edges, edges, N),
     "component_roots": call(C.component_roots, edges, N),
     "spanning_forest": call(C.spanning_forest, edges, lambda: np.arange(N - 1), N),
@@ -284,7 +285,7 @@ for kind, cls, dtype in (("32", C.PairPlan32, np.float32), ("64", C.PairPlan64, 
         f"PairPlan{kind}": call(cls, N, 2),
         f"PairPlan{kind}.add": of(
             lambda cls=cls: plan(cls), "add", "quadratic_loss", 1.0, 1.0, 1e-6, edges, array(N - 1), 1.0,
-            array(N - 1),
+            array(N - 1), 1,
         ),
         f"PairPlan{kind}.evaluate": of(
             lambda cls=cls: plan(cls), "evaluate", array(N, 2, dtype=dtype), 1.0,

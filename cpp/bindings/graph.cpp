@@ -47,7 +47,7 @@ std::pair<int, int64_t> check_lists(Mat<const int32_t> index, Mat<const T> dista
 
 // The distances are handed over as a plain object: type checkers take overloads on float32 and float64 for
 // ambiguous when their results differ.
-template <class T>
+template <class T, Both both>
 std::tuple<Out2<int32_t>, Out1<float>, nb::object> symmetrize(Mat<const int32_t> index, Mat<const T> distance,
                                                               Threads n_jobs) {
   require_same_shape(index, distance);
@@ -59,7 +59,7 @@ std::tuple<Out2<int32_t>, Out1<float>, nb::object> symmetrize(Mat<const int32_t>
   {
     const Unlocked unlocked;
     list = symmetrize_knn(index.data(), distance.data(), static_cast<int64_t>(index.shape(0)),
-                          static_cast<int64_t>(index.shape(1)), n_jobs);
+                          static_cast<int64_t>(index.shape(1)), both, n_jobs);
   }
   const size_t p = list.weights.size();
   return {adopt<Out2<int32_t>>(std::move(list.edges), {p, 2}),
@@ -242,8 +242,10 @@ template <class T>
 void bind_lists(nb::module_& m) {
   m.def("check_knn", &check_lists<T>, nb::arg("indices"), nb::arg("distances"), nb::arg("n_jobs"),
         "Kind of fault (0: none) and row of the first neighbour list that is not valid.");
-  m.def("symmetrize_knn", &symmetrize<T>, nb::arg("indices"), nb::arg("distances"), nb::arg("n_jobs"),
-        "Sorted edges, number of directions and smaller distance of each.");
+  m.def("symmetrize_knn", &symmetrize<T, Both::smaller>, nb::arg("indices"), nb::arg("distances"),
+        nb::arg("n_jobs"), "Sorted edges, number of directions and smaller distance of each.");
+  m.def("sum_directions", &symmetrize<T, Both::sum>, nb::arg("indices"), nb::arg("values"), nb::arg("n_jobs"),
+        "Sorted edges, number of directions and sum of the values of each.");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ void bind_plan(nb::module_& m, const char* name) {
           "add",
           [](Plan& self, const std::string& distortion, double first, double second, double floor,
              Mat<const int32_t> edges, std::optional<Vec<const double>> weights, double common_weight,
-             std::optional<Vec<const double>> deviations) {
+             std::optional<Vec<const double>> deviations, Threads threads) {
             check_edges(edges, self.items());
             const size_t count = edges.shape(0);
             if ((weights && weights->shape(0) != count) || (deviations && deviations->shape(0) != count)) {
@@ -55,10 +55,11 @@ void bind_plan(nb::module_& m, const char* name) {
             const Changing changing(self.access);
             self.add(loop, params, edges.data(), static_cast<int64_t>(count),
                      weights ? weights->data() : nullptr, common_weight,
-                     deviations ? deviations->data() : nullptr);
+                     deviations ? deviations->data() : nullptr, threads);
           },
           nb::arg("distortion"), nb::arg("first"), nb::arg("second"), nb::arg("floor"), nb::arg("edges"),
           nb::arg("weights").none(), nb::arg("common_weight"), nb::arg("deviations").none(),
+          nb::arg("threads"),
           "Adds pairs with a distortion by its name, or with factors given at each evaluation (\"factors\").")
       .def(
           "evaluate",

@@ -75,8 +75,10 @@ template <class T>
 struct EdgeList {
   std::vector<int32_t> edges;  // p × 2, i < j, lexicographic
   std::vector<float> weights;  // number of directions in which the pair was listed, 1 or 2
-  std::vector<T> distances;    // the smaller one where both directions were listed
+  std::vector<T> distances;    // of both directions, where both were listed: the smaller one, or their sum
 };
+
+enum class Both { smaller, sum };
 
 template <class T>
 struct Arc {
@@ -115,7 +117,7 @@ class ArcBuckets {
   }
 
   // Appends the edges whose lower end is i.
-  void merge(int64_t i, std::vector<Arc<T>>& scratch, EdgeList<T>& out) const {
+  void merge(int64_t i, Both both, std::vector<Arc<T>>& scratch, EdgeList<T>& out) const {
     scratch.assign(arcs_.get() + start_[i], arcs_.get() + start_[i + 1]);
     for (int64_t a = i * k_; a < (i + 1) * k_; ++a)
       if (index_[a] > i) scratch.push_back({index_[a], distance_[a]});
@@ -123,6 +125,7 @@ class ArcBuckets {
     for (size_t a = 0; a < scratch.size(); ++a) {
       if (a > 0 && scratch[a].end == scratch[a - 1].end) {
         out.weights.back() = 2.0f;
+        if (both == Both::sum) out.distances.back() += scratch[a].distance;
         continue;
       }
       out.edges.push_back(static_cast<int32_t>(i));
@@ -144,7 +147,8 @@ class ArcBuckets {
 
 // The undirected edges of checked neighbour lists (n × k, -1 for none).
 template <class T>
-EdgeList<T> symmetrize_knn(const int32_t* index, const T* distance, int64_t n, int64_t k, int threads) {
+EdgeList<T> symmetrize_knn(const int32_t* index, const T* distance, int64_t n, int64_t k, Both both,
+                           int threads) {
   using Buckets = ArcBuckets<T>;
   std::vector<EdgeList<T>> parts(static_cast<size_t>((n + Buckets::kBlock - 1) / Buckets::kBlock));
   {
@@ -152,7 +156,7 @@ EdgeList<T> symmetrize_knn(const int32_t* index, const T* distance, int64_t n, i
     parallel_blocks(n, Buckets::kBlock, threads, [&](int64_t lo, int64_t hi) {
       EdgeList<T>& part = parts[static_cast<size_t>(lo / Buckets::kBlock)];
       std::vector<Arc<T>> scratch;
-      for (int64_t i = lo; i < hi; ++i) buckets.merge(i, scratch, part);
+      for (int64_t i = lo; i < hi; ++i) buckets.merge(i, both, scratch, part);
     });
   }
   size_t p = 0;

@@ -249,7 +249,7 @@ class PairPlan {
 
   // Adds pairs (count x 2). weights and deviations may be null.
   void add(DistortionLoop<T> loop, const DistortionParams& params, const int32_t* edges, int64_t count,
-           const double* weights, double common_weight, const double* deviations) {
+           const double* weights, double common_weight, const double* deviations, int threads) {
     PairGroup<T> g;
     g.loop = loop;
     g.params = params;
@@ -264,18 +264,21 @@ class PairPlan {
     if (loop == nullptr) g.pair.assign(size, -1), pairs_with_factors_ = std::max(pairs_with_factors_, count);
     // Where a lane has no pair any more its last one stands, with a weight of zero: few pairs are close to
     // zero.
-    int64_t items[kLanes] = {};
-    each_entry(g, segments, [&](size_t e, const Segment* seg, int64_t k, int32_t row) {
-      int64_t& item = items[e % kLanes];
-      if (k == 0) item = row;
-      if (seg != nullptr) {
-        const auto pair = static_cast<size_t>(ends.pair[static_cast<size_t>(seg->begin + k)]);
-        item = int64_t{edges[2 * pair]} + edges[2 * pair + 1] - row;
-        if (weights != nullptr) g.weight[e] = static_cast<T>(weights[pair]);
-        if (deviations != nullptr) g.deviation[e] = static_cast<T>(deviations[pair]);
-        if (loop == nullptr) g.pair[e] = static_cast<int64_t>(pair);
-      }
-      g.neighbor[e] = static_cast<int32_t>(item * passes_.width);
+    const int64_t slices = static_cast<int64_t>(g.start.size()) - 1;
+    parallel_blocks(slices, kSlicesPerBlock, threads, [&](int64_t lo, int64_t hi) {
+      int64_t items[kLanes] = {};
+      each_entry(g, segments, lo, hi, [&](size_t e, const Segment* seg, int64_t k, int32_t row) {
+        int64_t& item = items[e % kLanes];
+        if (k == 0) item = row;
+        if (seg != nullptr) {
+          const auto pair = static_cast<size_t>(ends.pair[static_cast<size_t>(seg->begin + k)]);
+          item = int64_t{edges[2 * pair]} + edges[2 * pair + 1] - row;
+          if (weights != nullptr) g.weight[e] = static_cast<T>(weights[pair]);
+          if (deviations != nullptr) g.deviation[e] = static_cast<T>(deviations[pair]);
+          if (loop == nullptr) g.pair[e] = static_cast<int64_t>(pair);
+        }
+        g.neighbor[e] = static_cast<int32_t>(item * passes_.width);
+      });
     });
     entries_ += entries;
     groups_.push_back(std::move(g));
@@ -474,10 +477,12 @@ class PairPlan {
     return entries;
   }
 
-  // Calls fill(entry, segment, k, row) for every entry: the k-th neighbour of its segment, or none (null).
+  // Calls fill(entry, segment, k, row) for every entry of slices [lo, hi): the k-th neighbour of its segment,
+  // or none (null).
   template <class Fill>
-  static void each_entry(const PairGroup<T>& g, const std::vector<Segment>& segments, const Fill& fill) {
-    for (size_t s = 0; s + 1 < g.start.size(); ++s) {
+  static void each_entry(const PairGroup<T>& g, const std::vector<Segment>& segments, int64_t lo, int64_t hi,
+                         const Fill& fill) {
+    for (size_t s = static_cast<size_t>(lo); s < static_cast<size_t>(hi); ++s) {
       for (int64_t e = g.start[s]; e < g.start[s + 1]; ++e) {
         const int64_t k = (e - g.start[s]) / kLanes;
         const size_t lane = s * static_cast<size_t>(kLanes) + static_cast<size_t>((e - g.start[s]) % kLanes);

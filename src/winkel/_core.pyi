@@ -676,6 +676,36 @@ def symmetrize_knn(
 ]:
     """Sorted edges, number of directions and smaller distance of each."""
 
+@overload
+def sum_directions(
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    values: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    n_jobs: int,
+) -> tuple[
+    Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+    object,
+]: ...
+@overload
+def sum_directions(
+    indices: Annotated[
+        NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    values: Annotated[
+        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    n_jobs: int,
+) -> tuple[
+    Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C")],
+    Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C")],
+    object,
+]:
+    """Sorted edges, number of directions and sum of the values of each."""
+
 def rows_of_edges(
     edges: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     n: int,
@@ -999,6 +1029,7 @@ class PairPlan32:
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ]
         | None,
+        threads: int,
     ) -> None:
         """
         Adds pairs with a distortion by its name, or with factors given at each evaluation ("factors").
@@ -1043,6 +1074,7 @@ class PairPlan64:
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ]
         | None,
+        threads: int,
     ) -> None:
         """
         Adds pairs with a distortion by its name, or with factors given at each evaluation ("factors").

@@ -21,6 +21,7 @@ LARGEST = 2**31 - 1  # of integers without another bound: counts and sizes, whic
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
+_S = TypeVar("_S", bound=np.generic)
 
 
 def refuse(name: str, allowed: str, received: object, advice: str = "") -> NoReturn:
@@ -251,3 +252,18 @@ def _or(allowed: str, also: str) -> str:
 def _plain(bound: float) -> str:
     """A bound in full if it is a whole number, so that large ones can be read off."""
     return str(int(bound)) if float(bound).is_integer() and abs(bound) < 1e15 else f"{bound:g}"
+
+
+def frozen(array: NDArray[_S]) -> NDArray[_S]:
+    """`array` itself if nobody can write to it, else a read-only copy."""
+    if not _unchanging(array):
+        array = array.copy()
+        array.flags.writeable = False
+    return array
+
+
+def _unchanging(array: object) -> bool:
+    if isinstance(array, np.ndarray):
+        return not array.flags.writeable and (array.base is None or _unchanging(array.base))
+    # An array of the core, which no longer writes to it.
+    return isinstance(array, memoryview) and type(array.obj).__name__ == "nb_ndarray"

@@ -207,7 +207,7 @@ void pulls(const std::string& type, int64_t m) {
   const auto count = static_cast<int64_t>(edges.size() / 2);
   for (const char* name : {"log1p", "log"}) {
     const DistortionParams params{1.5, 0.0, 1e-2};
-    plan.add(distortion_loop<T>(name, params), params, edges.data(), count, nullptr, 0.7, nullptr);
+    plan.add(distortion_loop<T>(name, params), params, edges.data(), count, nullptr, 0.7, nullptr, 1);
   }
   std::vector<T> gradient(Y.size());
   gradient.push_back(static_cast<T>(plan.evaluate(Y.data(), T(0.5), nullptr, 1, gradient.data())));

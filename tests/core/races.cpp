@@ -119,7 +119,7 @@ uint64_t sparse_search(int threads) {
 uint64_t edges_of_lists(int threads) {
   const Ring ring;
   const std::vector<float> distance(ring.lists.size(), 1.0f);
-  const EdgeList<float> list = symmetrize_knn(ring.lists.data(), distance.data(), kRows, 3, threads);
+  const EdgeList<float> list = symmetrize_knn(ring.lists.data(), distance.data(), kRows, 3, Both::smaller, threads);
   return Digest().add(list.edges).add(list.weights).value;
 }
 
@@ -131,7 +131,7 @@ uint64_t pair_plan(int threads) {
   PairPlan<float> plan(kRows, 2);
   for (int repeat = 0; repeat < 80; ++repeat)  // enough for threads to be asked
     plan.add(distortion_loop<float>("log1p", params), params, ring.edges.data(),
-             static_cast<int64_t>(ring.edges.size() / 2), nullptr, 1.0, nullptr);
+             static_cast<int64_t>(ring.edges.size() / 2), nullptr, 1.0, nullptr, threads);
   const double value = plan.evaluate(Y.data(), 1.0f, nullptr, threads, gradient.data());
   return Digest().add(gradient).add(&value, 1).value;
 }

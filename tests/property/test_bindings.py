@@ -118,7 +118,7 @@ def test_threads_that_share_an_object_take_turns():
             for _ in range(3):
                 together.round(2)
                 look(together)
-                plan.add("power", 2.0, 1.0, 1e-6, edges, None, 1.0, None)
+                plan.add("power", 2.0, 1.0, 1e-6, edges, None, 1.0, None, 1)
                 plan.evaluate(Y, 1.0, None, gradient[turn], 2)
         except BaseException as error:
             failures.append(error)

@@ -251,7 +251,7 @@ class Graph:
     @property
     def has_distances(self) -> bool:
         """Whether the graph has distances of its own; if not, every edge has length 1."""
-        return self._arrays.distances is not None
+        return not isinstance(self._source, EdgeArrays) or self._source.distances is not None
 
     @property
     def edge_distances(self) -> FloatArray:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..algebra import log
-from ..checks import integer, number
+from ..checks import frozen, integer, number
 from ..errors import InvalidInputError, InvalidParameterError
 from ..run import resolve_n_jobs
 from ..typing import FloatArray, IntArray, RandomState
@@ -20,6 +20,8 @@ from .distortions import FusedPart, as_distortion
 from .distortions.base import as_weights
 from .field import Field, Kernel
 from .validation import GroupBias, Redundancy, distortion_cdf, group_bias, redundancy
+
+_BLOCK = 1 << 20  # pairs looked at together, which bounds the memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -296,7 +298,9 @@ class Problem(Constrained):
     def _plan(self, Y: FloatArray) -> PairPlan:
         key = Y.dtype.name
         if key not in self._plans:
-            self._plans[key] = pack_pairs(self.edges, self.distortion.fused(), *self.shape, Y.dtype)
+            self._plans[key] = pack_pairs(
+                self.edges, self.distortion.fused(), *self.shape, Y.dtype, self.n_threads
+            )
         return self._plans[key]
 
     def _check_parts(self) -> None:
@@ -358,15 +362,13 @@ def checked_edges(edges: ArrayLike, n_items: int | None) -> NDArray[np.int32]:
             f"edges must pair different items; pair {k} is {tuple(map(int, array[k]))}. Drop such pairs."
         )
     _check_unique(array)
-    out = np.array(array, dtype=np.int32, order="C")
-    out.flags.writeable = False
-    return out
+    return frozen(np.ascontiguousarray(array, dtype=np.int32))
 
 
 def _check_unique(edges: IntArray) -> None:
-    keys = edges.min(axis=1).astype(np.int64) * 2**31 + edges.max(axis=1)
-    if (keys[1:] > keys[:-1]).all():
-        return
+    if all((np.diff(_keys(edges[i : i + _BLOCK + 1])) > 0).all() for i in range(0, len(edges), _BLOCK)):
+        return  # in order, as a graph has them
+    keys = _keys(edges)
     order = np.argsort(keys, kind="stable")
     same = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])
     if len(same):
@@ -375,6 +377,11 @@ def _check_unique(edges: IntArray) -> None:
             f"edges must list each pair once; pairs {a} and {b} are both {tuple(map(int, edges[a]))} "
             f"({len(same)} repeats). Merge them and add up their weights."
         )
+
+
+def _keys(edges: IntArray) -> NDArray[np.int64]:
+    """A number for each pair, whichever of its items comes first."""
+    return edges.min(axis=1).astype(np.int64) * 2**31 + edges.max(axis=1)
 
 
 @dataclass(frozen=True)
@@ -386,7 +393,12 @@ class PairPlan:
 
 
 def pack_pairs(
-    edges: IntArray, parts: tuple[FusedPart, ...], n: int, m: int, dtype: np.dtype[np.generic]
+    edges: IntArray,
+    parts: tuple[FusedPart, ...],
+    n: int,
+    m: int,
+    dtype: np.dtype[np.generic],
+    n_threads: int,
 ) -> PairPlan:
     """The plan for `edges` with the fused `parts` of their distortion, or without when there are none."""
     plan_type = _core.PairPlan64 if dtype == np.float64 else _core.PairPlan32
@@ -407,7 +419,8 @@ def pack_pairs(
             None if same else weights,
             common,
             deviations,
+            n_threads,
         )
     if not parts:
-        core.add("factors", 0.0, 0.0, 0.0, edges, None, 1.0, None)
+        core.add("factors", 0.0, 0.0, 0.0, edges, None, 1.0, None, n_threads)
     return PairPlan(core, bool(parts))

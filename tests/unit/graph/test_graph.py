@@ -195,6 +195,22 @@ def test_symmetrizing_gives_the_same_bytes_for_any_number_of_threads(dtype):
     assert np.array_equal(one[0], np.unique(pairs, axis=0))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_of_both_directions_are_summed(dtype):
+    n, k = 9001, 4
+    steps = np.array([1, -1, 77, 4000])
+    lists = ((np.arange(n)[:, None] + steps) % n).astype(np.int32)
+    values = _core.random_uniform(3, 0, 0, n * k).reshape(n, k).astype(dtype)
+    one, three = (_core.sum_directions(lists, values, jobs) for jobs in (1, 3))
+    for a, b in zip(one, three):
+        assert a.tobytes() == b.tobytes()
+    given = sp.csr_array((values.ravel(), lists.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    both = sp.triu(given + given.T).tocoo()
+    order = np.lexsort((both.col, both.row))
+    assert np.array_equal(one[0], np.stack([both.row, both.col], axis=1)[order])
+    np.testing.assert_array_equal(one[2], both.data[order])
+
+
 def test_the_core_refuses_arrays_that_would_read_out_of_bounds():
     ends = np.array([[0, 5]], np.int32)
     with pytest.raises(ValueError, match="out of range"):

@@ -264,14 +264,36 @@ def test_core_refuses_what_would_read_out_of_bounds():
     plan = _core.PairPlan32(3, 2)
     edges = np.array([[0, 3]], dtype=np.int32)
     with pytest.raises(ValueError, match="out of range"):
-        plan.add("power", 2.0, 0.0, 1e-5, edges, None, 1.0, None)
+        plan.add("power", 2.0, 0.0, 1e-5, edges, None, 1.0, None, 1)
     with pytest.raises(ValueError, match="one entry a pair"):
-        plan.add("power", 2.0, 0.0, 1e-5, np.array([[0, 1]], dtype=np.int32), np.ones(2), 1.0, None)
+        plan.add("power", 2.0, 0.0, 1e-5, np.array([[0, 1]], dtype=np.int32), np.ones(2), 1.0, None, 1)
     with pytest.raises(ValueError, match="unknown distortion"):
-        plan.add("nothing", 2.0, 0.0, 1e-5, np.array([[0, 1]], dtype=np.int32), None, 1.0, None)
+        plan.add("nothing", 2.0, 0.0, 1e-5, np.array([[0, 1]], dtype=np.int32), None, 1.0, None, 1)
     Y = np.zeros((2, 2), dtype=np.float32)
     with pytest.raises(ValueError, match="row an item"):
         plan.evaluate(Y, 1.0, None, Y.copy(), 1)
-    plan.add("factors", 0.0, 0.0, 0.0, np.array([[0, 1]], dtype=np.int32), None, 1.0, None)
+    plan.add("factors", 0.0, 0.0, 0.0, np.array([[0, 1]], dtype=np.int32), None, 1.0, None, 1)
     with pytest.raises(ValueError, match="factors must have one entry a pair"):
         plan.evaluate(np.zeros((3, 2), dtype=np.float32), 1.0, None, np.zeros((3, 2), dtype=np.float32), 1)
+
+
+def test_what_others_can_write_to_is_copied_and_what_nobody_can_is_shared():
+    edges, weights = np.array([[0, 1], [1, 2]], dtype=np.int32), np.array([1.0, 2.0])
+    seen = edges[:]
+    seen.flags.writeable = False
+    problem = wk.Problem(seen, wk.penalties.PushAndPull(weights))
+    edges[0], weights[0] = [0, 2], 7.0
+    assert problem.edges.tolist() == [[0, 1], [1, 2]]
+    assert problem.distortion.weights.tolist() == [1.0, 2.0]
+    shared = np.array([[0, 1], [1, 2]], dtype=np.int32)
+    shared.flags.writeable = False
+    assert wk.Problem(shared, wk.penalties.Log1p()).edges is shared
+
+
+@pytest.mark.parametrize("gap", [0, 1])
+def test_repeated_pairs_are_found_across_blocks(gap, monkeypatch):
+    monkeypatch.setattr("winkel.problem.problem._BLOCK", 2)
+    edges = [[0, 1], [0, 2], [1, 2], [1, 3]]
+    wk.Problem(edges, wk.penalties.Log1p())
+    with pytest.raises(InvalidInputError, match="each pair once"):
+        wk.Problem([*edges[: 2 + gap], edges[1 + gap], *edges[2 + gap :]], wk.penalties.Log1p())

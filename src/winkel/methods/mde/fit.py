@@ -28,7 +28,18 @@ from .leanings import Leanings
 from .lengths import flat_loss
 from .neighbors import check_weights, list_length, repulsion_of_a_row
 from .placement import Affinities, Surroundings, landmarks, place_by_distances, place_by_neighbors
-from .plan import FLAT, FOCUS_SETTINGS, ITERATIONS, Settings, Source, focus_of, make_plan, make_problem
+from .plan import (
+    FLAT,
+    FOCUS_SETTINGS,
+    ITERATIONS,
+    Focus,
+    Plan,
+    Settings,
+    Source,
+    focus_of,
+    make_plan,
+    make_problem,
+)
 from .spectrum import plan_after
 
 _BLOCK = 4096  # new rows placed at a time, which bounds the memory
@@ -155,14 +166,16 @@ def fit_along(
         leanings = None if leanings is None or len(items.rows) == 1 else leanings.of_items(items)
     one = items is not None and len(items.rows) == 1
     source = None if one else Source.of(rows, settings, watched, weights)
-    model = None
-    for place in places:
+    model, places = None, tuple(places)
+    for number, place in enumerate(places, 1):
         asked = replace(settings, focus=place)
-        model = (
-            _one_place(rows, asked, run)
-            if source is None
-            else _embed(source, asked, watched, leanings, model)
-        )
+        if source is None:
+            model = _one_place(rows, asked, run)
+        else:
+            focus, asked, plan = _planned(source, asked, watched, leanings, model)
+            if number == len(places):
+                source = source.without_lists()
+            model = _embed(source, asked, focus, plan, watched)
         yield model if items is None else _with_all_rows(model, items, data, run)
 
 
@@ -275,14 +288,14 @@ def _positions(init: FloatArray, shape: tuple[int, int]) -> FloatArray:
     return array("init", init, shape, dtype=np.float64 if init.dtype == np.float64 else np.float32)
 
 
-def _embed(
+def _planned(
     source: Source,
     settings: Settings,
     run: Run,
     leanings: Leanings | None = None,
     before: Model | None = None,
-) -> Model:
-    """The map of all that is in `source`; with `before`, from the map of another focus."""
+) -> tuple[Focus, Settings, Plan]:
+    """How the map of all that is in `source` is made; with `before`, from the map of another focus."""
     focus = focus_of(source, settings, run, may_lie_flat=leanings is None)
     if settings.preserve == "neighbors" and settings.forces.cauchy:
         settings = replace(settings, focus=focus.value)
@@ -292,6 +305,11 @@ def _embed(
         plan = plan_after(source, settings, before.result.Y, float(before.settings.focus), focus, run)
     if leanings is not None:
         plan = replace(plan, problem=leanings.lean(plan.problem, source.graph))
+    return focus, settings, plan
+
+
+def _embed(source: Source, settings: Settings, focus: Focus, plan: Plan, run: Run) -> Model:
+    """The map that was planned."""
     result = solve(plan.problem, plan.start, plan.solving, run, plan.stages)
     result = _with_scale(result, settings, plan.scale)
     if settings.preserve == "neighbors" and settings.forces.cauchy:

@@ -202,13 +202,11 @@ def affinities(graph: Graph, n_neighbors: int, run: Run) -> tuple[NDArray[np.int
     assert index is not None
     assert distance is not None
     lists, gifts = np.ascontiguousarray(index), given(distance, n_neighbors, run)
-    # Of a pair that lists each other the core keeps the smaller entry: of the negatives, the larger.
-    pairs, directions, smaller = _core.symmetrize_knn(lists, gifts, run.n_jobs)
-    np.negative(gifts, out=gifts)
-    larger = -np.asarray(_core.symmetrize_knn(lists, gifts, run.n_jobs)[2])
-    del gifts
-    weights = np.where(directions == 2, smaller + larger, larger).astype(np.float64)
+    pairs, _, sums = _core.sum_directions(lists, gifts, run.n_jobs)
+    del gifts, _
+    weights = np.asarray(sums, dtype=np.float64)
     weights /= weights.mean()
+    pairs.flags.writeable = weights.flags.writeable = False
     return pairs, weights
 
 

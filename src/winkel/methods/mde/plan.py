@@ -259,6 +259,10 @@ class Source:
         lists = listed_neighbors(data, k, settings.forces, run, metric)
         return cls(data, shortened(lists, k), weights, lists)
 
+    def without_lists(self) -> Source:
+        """The source once its problem is made: the longer lists take memory, and nothing else wants them."""
+        return replace(self, lists=None)
+
     @property
     def precision(self) -> type[np.floating[Any]]:
         """That of the map: double where the data are."""

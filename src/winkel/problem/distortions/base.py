@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, dataclass_transform
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...checks import choice, refuse
+from ...checks import choice, frozen, refuse
 from ...errors import InvalidParameterError, missing_extra
 from ...typing import FloatArray, IntArray
 
@@ -214,22 +214,19 @@ def _as_distances(d: ArrayLike) -> FloatArray:
 
 def as_weights(weights: ArrayLike, most: float = np.inf) -> FloatArray | float:
     """Weights as a float for all pairs or a read-only float64 vector, checked to be finite and of a size of at most `most`."""
-    array = np.array(weights, dtype=np.float64)
+    array = np.asarray(weights, dtype=np.float64)
     if array.ndim > 1:
         raise InvalidParameterError(
             f"weights must be a number or a vector with one entry a pair; got an array of shape {array.shape}."
         )
     check_finite("weights", array)
-    largest = float(np.abs(array).max(initial=0.0))
+    largest = max(-float(array.min(initial=0.0)), float(array.max(initial=0.0)))
     if largest > most:
         raise InvalidParameterError(
             f"weights must be at most {most:g} in size, so that sums over pairs are finite; the largest is {largest:.3g}. "
             "Only their ratios count: divide all of them by it, or clip those that are too large."
         )
-    if array.ndim == 0:
-        return float(array)
-    array.flags.writeable = False
-    return array
+    return float(array) if array.ndim == 0 else frozen(array)
 
 
 def as_deviations(deviations: ArrayLike, *, positive: bool) -> FloatArray:

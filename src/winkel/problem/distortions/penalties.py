@@ -8,12 +8,12 @@ to repel (p → −∞ as d → 0, p → 0 as d → ∞), and Cauchy repels with
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ...checks import number, positive
 from ...errors import InvalidParameterError
@@ -456,10 +456,8 @@ class PushAndPull(Distortion):
         self.attractive = _template("attractive", attractive)
         self.repulsive = _template("repulsive", repulsive)
         self.floor = max(self.attractive.floor, self.repulsive.floor)
-        self._groups = (
-            (self.attractive, np.flatnonzero(array >= 0)),
-            (self.repulsive, np.flatnonzero(array < 0)),
-        )
+        attracts = array >= 0
+        self._groups = _groups_of(((self.attractive, attracts), (self.repulsive, ~attracts)))
 
     @property
     def n_pairs(self) -> int:
@@ -482,13 +480,21 @@ class PushAndPull(Distortion):
             one = distortion.fused()
             if not one:
                 return ()
-            parts.append(
-                replace(one[0], weights=one[0].weights * self.weights[pairs], pairs=pairs, floor=self.floor)
-            )
-        return tuple(part for part in parts if part.pairs is not None and len(part.pairs))
+            weights = self.weights[pairs] if one[0].weights == 1 else one[0].weights * self.weights[pairs]
+            numbers = None if isinstance(pairs, slice) else pairs
+            parts.append(replace(one[0], weights=weights, pairs=numbers, floor=self.floor))
+        return tuple(parts)
 
     def __repr__(self) -> str:
         return f"PushAndPull(weights={self.weights!r}, attractive={self.attractive!r}, repulsive={self.repulsive!r})"
+
+
+def _groups_of(
+    groups: Iterable[tuple[Distortion, NDArray[np.bool_]]],
+) -> tuple[tuple[Distortion, IntArray | slice], ...]:
+    """Distortions with the numbers of their pairs, those that have any; a slice where all pairs are of one."""
+    numbered = ((one, slice(None) if chosen.all() else np.flatnonzero(chosen)) for one, chosen in groups)
+    return tuple((one, pairs) for one, pairs in numbered if isinstance(pairs, slice) or len(pairs))
 
 
 def _template(side: str, penalty: Distortion | Callable[[], Distortion] | object) -> Distortion:
