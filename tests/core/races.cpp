@@ -119,7 +119,8 @@ uint64_t sparse_search(int threads) {
 uint64_t edges_of_lists(int threads) {
   const Ring ring;
   const std::vector<float> distance(ring.lists.size(), 1.0f);
-  const EdgeList<float> list = symmetrize_knn(ring.lists.data(), distance.data(), kRows, 3, Both::smaller, threads);
+  const EdgeList<float> list =
+      symmetrize_knn(ring.lists.data(), distance.data(), kRows, 3, Both::smaller, threads);
   return Digest().add(list.edges).add(list.weights).value;
 }
 
