@@ -29,8 +29,8 @@ Indices = NDArray[np.int32]
 Rows = NDArray[np.int64]
 
 SLACK = 8  # candidates beyond k that the proof of exactness can lean on
-# And for rows for which those do not suffice, as where distances among many columns are much alike: so many rows at a time.
-_MORE_SLACK, _WIDE_STEP = 160, 1024
+# And for rows for which those do not suffice, as where distances among many columns are much alike: so many values at a time.
+_MORE_SLACK, _WIDE_STEP = 160, 2**18
 _SMALLEST = 2.0**-126  # below it float32 rounds more, or to zero
 _SKETCH = 64  # coordinates of the projection that trees see in place of many more
 _LEAF = 256
@@ -126,7 +126,7 @@ def _finish(
     width = min(k + _MORE_SLACK, len(points))
     if width > candidates.shape[1]:
         left = [unproved[:0]]
-        for rows in blocks_of(unproved, _WIDE_STEP):
+        for rows in blocks_of(unproved, max(64, min(1024, _WIDE_STEP // Q.shape[1]))):
             P, search = points.plan.apply(Q[rows]), points.plan.rule.search
             more, reach = _core.search_queries(P, norm[rows], points.P, points.norm, search, width, n_jobs)
             index[rows], distance[rows] = _core.refine_neighbors(

@@ -196,17 +196,11 @@ def _repulsive_pairs(asked: str, solver: str) -> str:
     return "sampled" if auto and isinstance(solver, str) and solver == "stochastic" else asked
 
 
-# Bytes of a fit, measured (tests/fire/memory.py): for each entry of the lists where all pairs repel (in double and in single precision), for each pair where a sample does,
-# for each mid-near pair, for each row beside those, for each coordinate of a row; and whatever the size.
-_ENTRY, _PAIR, _MID_NEAR, _ROW, _START, _COORDINATE, _FIXED = (
-    (80.0, 62.0),
-    55.0,
-    60.0,
-    200.0,
-    1000.0,
-    8.0,
-    6e6,
-)
+# Bytes of a fit, measured (tests/fire/memory.py): for each entry of the lists where all pairs repel, and for the grid of a row in space (both in
+# double and in single precision); for each pair where a sample repels, for each mid-near pair, for each row beside those, for each coordinate
+# of a row; and whatever the size.
+_ENTRY, _VOLUME = (56.0, 40.0), (4000.0, 2000.0)
+_PAIR, _MID_NEAR, _ROW, _START, _COORDINATE, _FIXED = 48.0, 60.0, 200.0, 1000.0, 8.0, 6e6
 
 
 def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
@@ -224,8 +218,10 @@ def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
         sparse = isinstance(data, Table) and issparse(
             data.values
         )  # whose rows seldom list each other: more pairs
-        entry = _ENTRY[getattr(data, "dtype", None) == np.float32] * (1.2 if sparse else 1.0)
-        held = n * (entry * k + _MID_NEAR * mid_near_partners(n) + _ROW)
+        single = getattr(data, "dtype", None) == np.float32
+        entry = _ENTRY[single] * (1.2 if sparse else 1.0)
+        volume = _VOLUME[single] if settings.n_components == 3 else 0.0
+        held = n * (entry * k + _MID_NEAR * mid_near_partners(n) + _ROW + volume)
     else:
         held = n * (_PAIR * k * (1 + settings.repulsive_fraction) + _START)
     rows = 40.0 * data.values.nnz if isinstance(data, Table) and issparse(data.values) else 0.0
