@@ -12,12 +12,13 @@ SAMPLE = 5000  # rows on which trustworthiness and recall are measured
 
 
 def score(dataset: Dataset, task: Task, arrays: Arrays) -> dict[str, float]:
-    """Trustworthiness, recall of the data's neighbours and, where there are labels, 10-NN accuracy."""
+    """Trustworthiness, recall of the data's neighbours, strays and, where there are labels, 10-NN accuracy."""
     Y, k = arrays["Y"], task.n_neighbors
     rows, lists, _ = nearest(dataset, k, SAMPLE)
     found = {
         "trustworthiness": quality.trustworthiness(dataset.load(), Y, rows, k),
         "neighbour recall": quality.map_recall(lists, Y, rows),
+        "strays": quality.strays(Y),
     }
     labels = dataset.labels()
     if labels is not None:
@@ -59,6 +60,6 @@ ENTRY = Entry(
         "thread with a seed; both ways are shown. winkel's t-SNE, two-kernel LLE and UMAP are `AttractRepel`.",
         f"Trustworthiness and neighbour recall at k on {SAMPLE} sampled rows against all others; accuracy "
         "of 10 map neighbours on the last seventh of the rows (MNIST's test rows), voted by the rows "
-        "before it.",
+        "before it; strays: the extent over that of the middle 99 %.",
     ),
 )

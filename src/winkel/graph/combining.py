@@ -9,6 +9,7 @@ import numpy as np
 from ..checks import array, choice, refuse
 from ..errors import InvalidInputError
 from ..typing import FloatArray
+from .edges import distinct
 from .graph import Graph
 from .origin import Origin
 
@@ -64,7 +65,7 @@ def combine(graphs: Sequence[Graph], how: str | Sequence[float] = "union") -> Gr
 def _combined(graphs: Sequence[Graph], shares: FloatArray, intersect: bool) -> Graph:
     n, count = graphs[0].n, len(graphs)
     keys = [graph.edges[:, 0].astype(np.int64) * n + graph.edges[:, 1] for graph in graphs]
-    pairs = np.unique(np.concatenate(keys))
+    pairs = distinct(np.concatenate(keys))
     weights, present = np.zeros((count, len(pairs))), np.zeros((count, len(pairs)), dtype=bool)
     lengths = np.zeros((count, len(pairs)))
     measured = all(graph.has_distances for graph in graphs)

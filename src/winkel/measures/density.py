@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
+from ..graph.edges import distinct
 from ..run import Run
 from ..typing import FloatArray, IntArray
 from .sources import map_neighbors, nearest_in_map
@@ -102,7 +103,7 @@ def _links(neighbors: IntArray, density: NDArray[np.float64], order: IntArray) -
     rank[order] = np.arange(n)
     i, j = np.repeat(np.arange(n), k), neighbors.ravel()
     low, high = np.where(rank[i] > rank[j], i, j), np.where(rank[i] > rank[j], j, i)
-    pairs = np.unique(low * n + high)
+    pairs = distinct(low * n + high)
     found: list[list[int]] = [[] for _ in range(n)]
     for a, b in zip((pairs // n).tolist(), (pairs % n).tolist()):
         found[a].append(b)

@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 
 from ..algebra import eigh, largest_eigenvectors, matmul, norm, power, qr, tanh
 from ..graph import Graph, path_matrix, spectral_coordinates
+from ..graph.edges import distinct
 from ..graph.metrics import pair_distances
 from ..graph.search import prepare_sparse, squared_row_norms
 from ..run import Run
@@ -210,7 +211,7 @@ def mid_near_pairs(
         lengths.append(np.take_along_axis(length, nearest, axis=1)[:, 0])
     joined = np.concatenate(lengths)
     usual = joined <= _TOO_FAR * np.median(joined)
-    pairs = np.stack(np.divmod(np.unique(np.concatenate(found)[usual]), n), axis=1)
+    pairs = np.stack(np.divmod(distinct(np.concatenate(found)[usual]), n), axis=1)
     return pairs[pairs[:, 0] != pairs[:, 1]].astype(np.int32)
 
 

@@ -381,7 +381,8 @@ def _check_unique(edges: IntArray) -> None:
 
 def _keys(edges: IntArray) -> NDArray[np.int64]:
     """A number for each pair, whichever of its items comes first."""
-    return edges.min(axis=1).astype(np.int64) * 2**31 + edges.max(axis=1)
+    a, b = edges[:, 0], edges[:, 1]
+    return np.minimum(a, b).astype(np.int64) * 2**31 + np.maximum(a, b)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from winkel import Graph, _core
 from winkel.errors import InvalidInputError, InvalidParameterError
 from winkel.graph import Origin, Recall
+from winkel.graph.edges import distinct
 
 from .shapes import knn_graph, neighbor_lists
 
@@ -380,3 +381,9 @@ def test_repr_says_size_and_source():
     assert graph.n_edges == 6
     assert repr(graph) == "Graph(n=5, n_neighbors=2, n_edges=6, from exact cosine)"
     assert repr(Graph.from_edges([[0, 1]])) == "Graph(n=2, n_edges=1, from edges)"
+
+
+@pytest.mark.parametrize("n", [0, 1, 5000])
+def test_distinct_numbers_are_those_of_numpy(n):
+    keys = _core.random_integers(0, 0, 0, n, 1000) * 2**33 if n else np.empty(0, np.int64)
+    assert distinct(keys).tolist() == np.unique(keys).tolist()
