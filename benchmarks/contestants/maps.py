@@ -31,6 +31,13 @@ def winkel_mde(task: Task) -> Call:
     )
 
 
+def winkel_mde_in_space(task: Task) -> Call:
+    """In three dimensions."""
+    return _winkel(
+        "MDE", n_components=3, n_neighbors=task.n_neighbors, n_jobs=task.threads, random_state=task.seed
+    )
+
+
 def winkel_mde_sampled(task: Task) -> Call:
     """With sampled dissimilar pairs, as in PyMDE."""
     return _winkel(
