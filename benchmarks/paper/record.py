@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import winkel as wk
+from winkel.run import available_cores
 
 WORSE, OTHER, GOOD = "- worse than the paper", "- not the paper's data", "- no worse than the paper"
 
@@ -45,10 +46,10 @@ def setting() -> str:
     """When, with which versions and on what machine."""
     packages = ("numpy", "scipy", "scikit-learn")
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
-    today = date.today()
+    today, cores = date.today(), available_cores()
     return (
         f"{today.day} {today:%B %Y}, winkel {wk.__version__}, Python {platform.python_version()}, {versions}, "
-        f"{platform.machine()}, two shared cores"
+        f"{platform.machine()}, {'one shared core' if cores == 1 else 'two shared cores' if cores == 2 else f'{cores} cores'}"
     )
 
 

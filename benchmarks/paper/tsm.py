@@ -34,7 +34,7 @@ from winkel.methods.tsm.fit import svd_start
 from winkel.methods.tsm.matching import Matching
 from winkel.methods.tsm.quasi_newton import QuasiNewton
 from winkel.methods.tsm.similarity import Similarities, similarities
-from winkel.run import Run
+from winkel.run import Run, available_cores
 from winkel.solvers import iterate
 from winkel.view.tsm import plot_angles, plot_by_dimension
 
@@ -448,7 +448,7 @@ def main() -> None:
     )
     parser.add_argument("--vectors", choices=("word2vec", "glove"), default="glove")
     parser.add_argument("--sample", type=int, default=None, help="rows that measures look at")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=available_cores())
     parser.add_argument("--isomap", action="store_true")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="folds of few images")

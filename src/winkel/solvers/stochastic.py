@@ -75,14 +75,16 @@ class StochasticProximal:
 
     The first round has no second term. Then c = tr(∇²E⁰(Y⁰)) / (λnm), with λ = `trust`, and the trace by
     Hutch++. The paper has λ = 10, for quadratic problems; with 30 those come closer to their optimum in 300
-    rounds, and other problems, whose first batch lies further from the whole, much closer. Each round is at most `inner_iter` iterations of projected L-BFGS. Since the second term grows,
-    the method makes a chosen number of rounds; it stops before that when the residual over all pairs, taken
-    at the end of a pass, is at most `tol`.
+    rounds, and other problems, whose first batch lies further from the whole, much closer. Each round is at most
+    `inner_iter` iterations of projected L-BFGS: ten leave less to be undone of what the first batch alone asks for
+    than thirty, at a third of the work (`python -m benchmarks.paper.mde inner`). Since the second term grows, the
+    method makes a chosen number of rounds; it stops before that when the residual over all pairs, taken at the end
+    of a pass, is at most `tol`.
     """
 
     batch_size: int
     seed: int = 0
-    inner_iter: int = 30
+    inner_iter: int = 10
     memory_size: int = 10
     tol: float = 1e-5
     trust: float = TRUST

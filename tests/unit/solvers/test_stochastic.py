@@ -89,6 +89,19 @@ def test_quadratic_problem_comes_near_its_exact_optimum():
     assert whole[-1] == pytest.approx(found.objective, rel=1e-6)
 
 
+def test_the_first_batch_is_not_taken_too_far():
+    # Long distances of a cubic penalty: what the first batch alone asks for is far from what all pairs do.
+    chosen, every, _ = pairs(1500, 7)
+    problem = wk.Problem(
+        every[chosen], wk.penalties.Cubic(), n_items=N, n_components=8, constraint=wk.Standardized()
+    )
+    stream, ends = StreamProblem.of(problem), []
+    for solver in (StochasticProximal(150), StochasticProximal(150, inner_iter=30)):
+        state = run(solver, stream, wk.Standardized().initialize(N, 8, 0), max_iter=40).state
+        ends.append(problem.average_distortion(state.Y))
+    assert ends[0] < 0.8 * ends[1]
+
+
 def test_one_batch_of_all_pairs_converges():
     problem = distances_problem(wk.Centered())
     start = wk.Centered().initialize(N, 2, 1)
