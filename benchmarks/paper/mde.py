@@ -10,7 +10,7 @@
     python -m benchmarks.paper.mde layouts             # fig 4.6
 
 E(Y*) comes from scipy's Lanczos method, on its own and without winkel. The pairs are the paper's own: those of NumPy's generator with the
-seed 0, for which E(Y*) is what table 7.1 says (1.432, 7.795, 104.5, 1.007, 6.065, 81.08, 0.931, 5.137, 63.51).
+seed 0, for which E(Y*) is what table 7.1 says, to a unit of the last digit (1.432, 7.795, 104.5, 1.007, 6.065, 81.08, 0.931, 5.137, 63.51).
 """
 
 from __future__ import annotations
@@ -224,11 +224,15 @@ def residuals(options: argparse.Namespace) -> None:
             f"{found.status.word} |",
             flush=True,
         )
-        if problem is plain:
-            first = history.n_rows - 1
-    print()
+    starts = [
+        solved(plain, random_state=seed, solver="lbfgs", max_iter=1000, tol=1e-5)[0] for seed in range(5)
+    ]
+    counts = [found.history.n_rows - 1 for found in starts]
+    ends = ", ".join(f"{found.objective:.4f}" for found in starts)
+    print(f"\nFig 7.1 from five starts: {counts} iterations, average distortion {ends}; optimum {optimum(plain.edges, n, 2):.4f}.\n")  # fmt: skip
     if n == 100_000:
-        against("fig 7.1, n = 100000, iterations to a residual of 1e-5", first, 55, lower=True, form="g")
+        what = "fig 7.1, n = 100000, iterations to a residual of 1e-5, median of five starts"
+        against(what, float(np.median(counts)), 55, lower=True, form="g")
     curves(options.out / "mde-figure7.1.png", series, "iteration", "residual", log=True)
 
 
