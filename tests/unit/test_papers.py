@@ -76,7 +76,7 @@ def test_a_number_is_compared_as_exactly_as_it_is_printed(papers, capsys):
 
 
 @pytest.mark.parametrize(
-    "n, m, printed", [(1000, 2, 1.432), (1000, 10, 7.795), (1000, 100, 104.5), (10_000, 10, 6.065)]
+    ("n", "m", "printed"), [(1000, 2, 1.432), (1000, 10, 7.795), (1000, 100, 104.5), (10_000, 10, 6.065)]
 )
 def test_the_pairs_of_chapter_7_are_the_paper_s_own(papers, n, m, printed):
     mde = importlib.import_module("benchmarks.paper.mde")
