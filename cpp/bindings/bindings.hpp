@@ -17,6 +17,7 @@
 #include <stdexcept>
 
 #include "core/access.hpp"
+#include "core/pages.hpp"
 #include "core/parallel.hpp"
 
 namespace nb = nanobind;
@@ -68,6 +69,7 @@ std::pair<Array, T*> new_array(std::initializer_list<size_t> shape, bool zeros =
   const size_t count = size > 0 ? size : 1;
   T* data = static_cast<T*>(zeros ? std::calloc(count, sizeof(T)) : std::malloc(count * sizeof(T)));
   if (data == nullptr) throw std::bad_alloc();
+  want_large_pages(data, count * sizeof(T));
   nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
   return {Array(data, shape.size(), shape.begin(), owner), data};
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "pages.hpp"
 #include "parallel.hpp"
 #include "simd.hpp"
 
@@ -84,7 +85,7 @@ class BoundedLists {
 
   int64_t n_;
   int width_, lines_;
-  std::vector<Line> keys_;
+  LargeVector<Line> keys_;
   std::unique_ptr<std::atomic<int64_t>[]> last_;
   std::unique_ptr<SpinLock[]> locks_;
 };

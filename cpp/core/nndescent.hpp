@@ -28,7 +28,7 @@ class NeighborDescent {
         order_(tree_.order),
         place_(order_.size()),
         data_(in_order(x.data, x.n_features)),
-        sketch_(sketch == x.data ? std::vector<float>() : in_order(sketch, n_sketch)),
+        sketch_(sketch == x.data ? LargeVector<float>() : in_order(sketch, n_sketch)),
         norm_(in_order(x.norm, 1)),
         x_{data_.data(), norm_.data(), x.n, x.n_features, x.metric},
         lists_(x.n, width),
@@ -78,8 +78,8 @@ class NeighborDescent {
   void finish() {
     new_.reset();
     old_.reset();
-    std::vector<float>().swap(data_);
-    std::vector<float>().swap(sketch_);
+    LargeVector<float>().swap(data_);
+    LargeVector<float>().swap(sketch_);
     tree_ = RpTree();
   }
 
@@ -100,8 +100,8 @@ class NeighborDescent {
  private:
   static constexpr int64_t kBlock = 256;
 
-  std::vector<float> in_order(const float* rows, int n_columns) const {
-    std::vector<float> copy(order_.size() * static_cast<size_t>(n_columns));
+  LargeVector<float> in_order(const float* rows, int n_columns) const {
+    LargeVector<float> copy(order_.size() * static_cast<size_t>(n_columns));
     for (size_t i = 0; i < order_.size(); ++i)
       std::copy_n(rows + int64_t{order_[i]} * n_columns, n_columns,
                   copy.data() + i * static_cast<size_t>(n_columns));
@@ -165,7 +165,7 @@ class NeighborDescent {
   uint64_t seed_;
   RpTree tree_;
   std::vector<int32_t> order_, place_;  // caller's number of a place, and place of a caller's number
-  std::vector<float> data_, sketch_, norm_;
+  LargeVector<float> data_, sketch_, norm_;
   Points x_;
   BoundedLists lists_;
   int n_candidates_;

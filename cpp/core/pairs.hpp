@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "distortion.hpp"
+#include "pages.hpp"
 #include "parallel.hpp"
 #include "simd.hpp"
 
@@ -41,8 +42,8 @@ struct PairGroup {
   std::vector<int64_t> start;        // slice -> first entry; one more at the end
   std::vector<int32_t> row, target;  // lane -> its item, and the row of the sums it adds to
   std::vector<int32_t> length;       // lane -> neighbours
-  std::vector<int32_t> neighbor;     // entry -> item, times the padded number of components
-  std::vector<T> weight, deviation;  // entry -> data of its pair; empty when all are alike
+  LargeVector<int32_t> neighbor;     // entry -> item, times the padded number of components
+  LargeVector<T> weight, deviation;  // entry -> data of its pair; empty when all are alike
   std::vector<int64_t> pair;         // entry -> pair, only for factors given from outside
   std::vector<int32_t> split;        // items in several segments ...
   std::vector<int32_t> split_start;  // ... and where their rows of `target` begin; one more at the end
