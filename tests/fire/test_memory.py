@@ -57,11 +57,39 @@ def test_the_start_of_umap_is_in_its_forecast():
     """Spectral, which takes more than that by principal components, and no dense copy of sparse rows."""
     X = rows(40000, 3)
     by_pca, usual, spectral = (
-        make("UMAP", init=init)._forecast(as_table(X)) for init in ("pca", "auto", "spectral")
+        make("UMAP", init=init, n_components=3)._forecast(as_table(X)) for init in ("pca", "auto", "spectral")
     )
     assert by_pca < usual == spectral
     sparse = sp.random(2000, 20000, 0.001, "csr", random_state=0)
     assert make("UMAP")._forecast(as_table(sparse)) < 8 * sparse.shape[0] * sparse.shape[1]
+
+
+def test_umap_forecasts_the_largest_grid_in_the_plane():
+    """Which grows with the map, however it began; in space there is none."""
+    X = as_table(rows(20000, 3))
+    flat, deep = (make("UMAP", init="pca", n_components=d)._forecast(X) for d in (2, 3))
+    assert flat > deep + 20000 * 56 * 8
+
+
+def test_umap_forecasts_by_how_many_rows_list_each_other():
+    """On a line nearly all do, so that there are fewer pairs than in many dimensions."""
+    line, crowd = rows(6000, 1), rows(6000, 30)
+    few, many = (make("UMAP", n_neighbors=40, n_components=3)._forecast(as_table(X)) for X in (line, crowd))
+    assert many > 1.1 * few
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_umap_asks_for_multigrid_before_it_takes_it():
+    """As LVM does, below: of a long thin crowd."""
+    pytest.importorskip("pyamg")
+    rng = np.random.Generator(np.random.Philox(key=2))
+    X = 0.3 * rng.normal(size=(9000, 4))
+    X[:, 0] += np.linspace(0, 225, 9000)
+    umap = make("UMAP", n_neighbors=40, n_components=3, max_iter=2)
+    forecast = int(umap._forecast(as_table(X)))
+    with pytest.raises(MemoryLimitError, match="by multigrid is forecast to need"):
+        umap.set_params(max_memory=forecast + 1).fit(X)
+    assert umap.set_params(max_memory=2 * forecast).fit(X).n_iter_ == 2
 
 
 def test_kds_forecasts_by_the_atoms_that_rows_use():

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from ..algebra import eigh, largest_eigenvectors, matmul, norm, power, qr, tanh
 from ..graph import Graph, path_matrix, spectral_coordinates
 from ..graph.edges import distinct
+from ..graph.laplacian import Laplacian, block_width
 from ..graph.metrics import pair_distances
 from ..graph.search import prepare_sparse, squared_row_norms
 from ..run import Run
@@ -161,12 +162,25 @@ def _inverse_lengths(X: Any) -> NDArray[np.float64]:
     return 1 / np.where(length > 0, length, 1)
 
 
+def check_multigrid(
+    problem: Laplacian, n_components: int, run: Run, advice: str, bytes_a_tie: float = 130.0
+) -> None:
+    """Raise MemoryLimitError where a start by multigrid, with what is held beside it, is forecast to need more than the limit."""
+    need = 6e6 + bytes_a_tie * problem.weights.nnz + problem.n * (580.0 + 155.0 * block_width(n_components))
+    run.check_memory(need, f"A spectral start of {problem.n} rows by multigrid", advice)
+
+
 def spectral_start(graph: Graph, n_components: int, run: Run) -> FloatArray:
     """The spectral embedding of a graph with unit variance in each coordinate.
 
     This is the quadratic problem's solution, as precise as a start needs to be.
     """
-    Y = spectral_coordinates(graph, n_components, run, tol=1e-2)
+
+    def ask(problem: Laplacian) -> None:
+        """Multigrid, for long thin graphs, takes more than was forecast."""
+        check_multigrid(problem, n_components, run, 'Give init="pca" or init="random", or raise max_memory.')
+
+    Y = spectral_coordinates(graph, n_components, run, tol=1e-2, before_multigrid=ask)
     spread = Y.std(axis=0)
     return np.asarray((Y - Y.mean(axis=0)) / np.where(spread > 0, spread, 1))
 

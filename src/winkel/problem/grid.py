@@ -25,11 +25,14 @@ _LEAST_CELLS = 50  # a side, for maps smaller than the width of the function
 _MARGIN = 8  # nodes beyond the outermost points, which the splines touch
 _ECHO = 16  # nodes that keep the ends of the period apart, where the function has a kink
 _TWO_GRIDS = 2**15  # nodes from which on far points are summed on a grid of four times the spacing
-_SLICE_BYTES = 2**22  # of rows that are transformed at a time
+SLICE_BYTES = 2**22  # of rows that are transformed at a time
 _REACH = 24  # nodes within which points are near
 _SMOOTHNESS = 4  # derivatives, in squared distances, that near and far parts share at the reach
 # What a sum takes, in microseconds of one core, as measured: a point and a node of the grid, a point of the tree of boxes.
 _GRID_POINT, _GRID_NODE, _TREE_POINT = 0.05, 0.018, 0.34
+MOST_NODES = (
+    _TREE_POINT - _GRID_POINT
+) / _GRID_NODE  # for each point, of a grid that takes less time than the tree
 
 
 @dataclass(frozen=True)
@@ -144,20 +147,20 @@ class GridField:
         return float(self._f(np.zeros(1))[0])
 
     def convolved(self, held: FloatArray, spacing: float) -> FloatArray:
-        """The potential at the nodes of the charges that they hold."""
+        """The potential at the nodes of the charges that they hold, in their place: a grid is large."""
         if held.size < _TWO_GRIDS:
             return self._periodic(held, spacing, "whole", 0.0)
         reach = _REACH * spacing
-        fine = self._periodic(held, spacing, "near", reach)
         half = _core.grid_halve(held, self._threads)
         far = self._periodic(_core.grid_halve(half, self._threads), 4 * spacing, "far", reach)
+        fine = self._periodic(held, spacing, "near", reach)
         half[:] = 0
         _core.grid_double(far, half, self._threads)
         _core.grid_double(half, fine, self._threads)
         return fine
 
     def _periodic(self, held: FloatArray, spacing: float, part_of: str, reach: float) -> FloatArray:
-        """Charges convolved with a part of f; of the period, only the rows that are asked for are transformed."""
+        """Charges, in their place, convolved with a part of f; of the period, only the rows that are asked for are transformed."""
         from scipy import fft
 
         rows, cols = held.shape
@@ -175,10 +178,9 @@ class GridField:
         spectrum[: len(quarter)] *= quarter
         spectrum[len(quarter) :] *= quarter[-2:0:-1]
         spectrum = fft.ifft(spectrum, axis=0, overwrite_x=True, workers=self._threads)
-        potential = np.empty_like(held)
         for part in parts:
-            potential[part] = fft.irfft(spectrum[part], n=across, axis=1, workers=self._threads)[:, :cols]
-        return potential
+            held[part] = fft.irfft(spectrum[part], n=across, axis=1, workers=self._threads)[:, :cols]
+        return held
 
     def _spacing(self, extent: float) -> float:
         """At most the finest; by steps of a root of two, so that transforms of the kernel serve many maps."""
@@ -251,7 +253,7 @@ def _box(Y: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
 
 def _slices(rows: int, row_bytes: int) -> list[slice]:
     """Slices of rows, each of about so many bytes that memory which was used for one serves the next."""
-    step = max(1, _SLICE_BYTES // row_bytes)
+    step = max(1, SLICE_BYTES // row_bytes)
     return [slice(first, min(rows, first + step)) for first in range(0, rows, step)]
 
 

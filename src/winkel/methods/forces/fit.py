@@ -18,8 +18,10 @@ from ...errors import InvalidInputError
 from ...graph import Graph, neighbor_graph
 from ...graph.index import RowIndex
 from ...graph.knn import count_items, search_memory, usable_neighbors
+from ...graph.laplacian import block_width
 from ...graph.metrics import metric_name
 from ...problem.distortions.base import registered
+from ...problem.grid import SLICE_BYTES
 from ...run import Run
 from ...solvers import digest, iterate
 from ...typing import FloatArray, Metric
@@ -33,6 +35,7 @@ from .schedule import Schedule, scaled_start
 INITS = ("auto", "pca", "spectral", "random")
 _BLOCK = 1024  # new rows placed at a time, which bounds the memory
 _SAMPLE = 4000  # rows by whose lists a forecast is made
+_FEW, _FEW_ENTRIES = 1000, 2**20  # rows, and their entries, that say how many list each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,7 @@ def fit(data: Any, settings: Settings, run: Run) -> Embedding:
     if settings.labels is not None:
         weights = memberships_by_class(weights, settings.labels, settings.label_weight)
     problem = objective.problem(weights, sums, run)
+    del weights  # the problem has what it needs of them
     how = getattr(problem, "how", "exact")
     plan = settings.plan.for_pairs(how)
     start = _start(source, objective, settings, plan, run)
@@ -104,16 +108,49 @@ def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
     source = Source(n, np.float64, data if isinstance(data, Table) else None, graph=graph)
     how = settings.init if isinstance(settings.init, str) else "random"
     how = objective.usual_start(source) if how == "auto" else how
-    start = 0.0
+    steps = 200.0 * n * settings.n_components  # what the solver remembers
+    held = weights + steps
     if how == "pca":  # centred rows, of sparse ones their dense form beside
         start = (3 if sparse else 1.25) * itemsize * n * columns + 16.0 * min(n, columns) ** 2
-    elif how == "spectral":
-        start = (2900.0 if itemsize == 8 else 1500.0) * n
+        held = max(held, 0.75 * weights + start + steps)
     search = 0.0
-    if k is not None and not isinstance(data, Graph):
-        search = search_memory(data, min(k, n - 1), settings.metric, n_jobs)
-    held = max(weights, 0.75 * weights + start) + 200.0 * n * settings.n_components
+    if k is not None:
+        k = min(k, n - 1)
+        if objective.grid_nodes or how == "spectral":
+            # What the weights were made of is given back, and some of it is too small for what comes after.
+            held = max(held, 0.2 * weights + _after_weights(data, k, settings, how, steps, itemsize))
+        search = search_memory(data, k, settings.metric, n_jobs)
     return 6e6 + max(search, held)
+
+
+def _after_weights(data: Any, k: int, settings: Settings, start: str, steps: float, itemsize: int) -> float:
+    """Bytes of lists, and of pairs with their weights, and what is taken beside them: by a spectral start, or by steps with sums on a grid.
+
+    The start holds the graph's edges, its matrix as the graph has it and as it is multiplied by, and blocks of vectors. A grid is the
+    largest that is used.
+    """
+    n, d = count_items(data), settings.n_components
+    pairs = 2.0 * data.n_edges if isinstance(data, Graph) else n * _pairs_a_row(data, k, settings.metric)
+    spectral = 40.0 * pairs + 11.0 * n * k + 80.0 * n * block_width(d) if start == "spectral" else 0.0
+    # Of a node its charge, its spectrum and parts of the transforms of the kernel; and slices that are transformed at a time.
+    node = 30.0 if itemsize == 8 else 17.0
+    grid = node * settings.objective.grid_nodes * n + 3.0 * SLICE_BYTES if d == 2 else 0.0
+    return (4.0 + itemsize) * (n * k + pairs) + max(spectral, steps + grid)
+
+
+def _sample(data: Table, count: int) -> Table:
+    """Rows at even steps."""
+    return data.rows((2 * np.arange(count) + 1) * data.shape[0] // (2 * count))
+
+
+def _pairs_a_row(data: Any, k: int, metric: Metric) -> float:
+    """How many others a row lists or is listed by: fewer than 2k the more rows list each other, which a sample shows."""
+    if not isinstance(data, Table) or metric == "precomputed":
+        return 2.0 * k
+    some = _sample(data, min(data.shape[0], _FEW, max(4 * k, _FEW_ENTRIES // max(1, data.shape[1]))))
+    k_some = min(k, some.shape[0] - 1)
+    graph = neighbor_graph(some, k_some, Run.of(random_state=0, n_jobs=1), metric=metric)
+    return 2.0 * graph.n_edges / graph.n * k / k_some
 
 
 def _listed_together(data: Any, k: int, metric: Metric) -> float:
@@ -127,7 +164,7 @@ def _listed_together(data: Any, k: int, metric: Metric) -> float:
     n, run = data.shape[0], Run.of(random_state=0, n_jobs=1)
 
     def found(count: int) -> float:
-        some = data.rows((2 * np.arange(count) + 1) * n // (2 * count))
+        some = _sample(data, count)
         lists, _ = neighbor_lists(neighbor_graph(some, min(k, count - 1), run, metric=metric))
         ends = np.arange(0, lists.size + 1, lists.shape[1])
         listed = sp.csr_array((np.ones(lists.size, np.int32), lists.ravel(), ends), shape=(count, count))
@@ -225,6 +262,12 @@ def _source(data: Any, objective: Objective) -> Source:
     return source
 
 
+def _lists_alone(graph: Graph) -> Graph:
+    """A neighbour graph of the same lists, whose edges and matrices go with it: forces need the lists alone."""
+    index, distances = graph.knn_indices, graph.knn_distances
+    return graph if index is None else Graph.from_knn(index, distances, graph.origin, copy=False)
+
+
 def _start(source: Source, objective: Objective, settings: Settings, plan: Schedule, run: Run) -> FloatArray:
     """Positions to begin with, in the precision of the data."""
     shape = (source.n, settings.n_components)
@@ -238,7 +281,7 @@ def _start(source: Source, objective: Objective, settings: Settings, plan: Sched
     elif how == "spectral":
         if source.graph is None:
             refuse("init", '"pca", "random" or an array where there is no neighbour graph', how)
-        Y = spectral_start(source.graph, settings.n_components, run)
+        Y = spectral_start(_lists_alone(source.graph), settings.n_components, run)
     else:
         if source.table is None:
             refuse("init", '"spectral", "random" or an array where there are no rows', how)

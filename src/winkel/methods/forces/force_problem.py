@@ -33,6 +33,7 @@ TOLERANCE = 4e-3  # of forces by a field: relative root mean square error, as ch
 # much for that, checked at so many points; and what a node of it and a point of the tree cost, in microseconds.
 APART_SPACING, APART_TOLERANCE, _APART_CHECKED = 0.025, 0.03, 16
 _APART_NODE, _APART_POINT = 0.025, 1.4
+APART_NODES = _APART_POINT / _APART_NODE  # of the largest grid that is used, for each row
 _CENTERED = Centered()
 
 

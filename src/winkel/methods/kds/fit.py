@@ -185,17 +185,20 @@ def _usable(settings: Settings, n: int) -> Settings:
 def forecast(table: Table, settings: Settings) -> float:
     """Bytes that a fit takes at most, beside the data: codes of all rows, by an estimate of how many atoms a row uses, and what
     is made of them; then atoms. Measured (tests/fire/memory.py).
+
+    An entry of a code has 12 bytes, 16 in the blocks that codes are found in, which grow by doubling; and once more 12 where
+    codes are turned.
     """
     n, d = table.shape
     settings = _following(settings, n)
     m = min(n, settings.training.n_atoms)
     codes = _codes_a_row(table.values, m, settings)
     small = settings.training.method == "minibatch"  # which holds no codes of all rows until the end
-    row = 70.0 + 22.0 * codes if small else 100.0 + 54.0 * codes
+    row = 40.0 + 48.0 * codes if small else 100.0 + 54.0 * codes
     if isinstance(settings.goal, Clustering):
         row += 40.0 * (settings.goal.n_vectors or settings.goal.n_clusters)
     entries = 40.0 * table.values.nnz if sp.issparse(table.values) else 30e3 * d
-    return (14e6 if small else 6e6) + n * row + entries + 8.0 * (7 * m * m + 5 * m * d)
+    return (10e6 if small else 6e6) + n * row + entries + 8.0 * (7 * m * m + 5 * m * d)
 
 
 def _codes_a_row(rows: Rows, m: int, settings: Settings) -> float:

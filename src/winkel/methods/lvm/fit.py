@@ -21,6 +21,7 @@ from ...run import Run
 from ...solvers import iterate
 from ...solvers.em import EM
 from ...typing import FloatArray, Metric
+from ..starts import check_multigrid
 from .coarsening import coarsen, enough_levels
 from .landmarks import ByMatrix, ByPaths, ByRows, Nearest
 from .model import Model
@@ -156,9 +157,8 @@ def _start(settings: Settings, model: Model, unit: float, run: Run) -> Vector:
 
     def ask(problem: Laplacian) -> None:
         """Multigrid takes more than was forecast where rows have many neighbours."""
-        need = 6e6 + 180.0 * problem.weights.nnz + problem.n * (580.0 + 155.0 * block_width(m))
         advice = 'Give init="random" or fewer neighbours, or raise max_memory.'
-        run.check_memory(need, f"The start of an LVM of {problem.n} rows by multigrid", advice)
+        check_multigrid(problem, m, run, advice, bytes_a_tie=180.0)
 
     Y = spectral_coordinates(graph, m, run, normalized=False, before_multigrid=ask)
     return START * np.sqrt(n) * Y

@@ -15,6 +15,7 @@ from ....checks import choice, integer, number, optional, positive, refuse
 from ....errors import InvalidInputError
 from ....graph import Graph
 from ....problem.distortions.base import class_named, register, registered, snake_case
+from ....problem.grid import MOST_NODES
 from ....run import Run
 from ....typing import FloatArray
 from ..data_kernels import DATA_KERNELS, DataKernel, NewRows, Source
@@ -110,6 +111,7 @@ class Objective(ABC):
     allowed_kernels: ClassVar[tuple[str, ...]] = tuple(DATA_KERNELS)
     kept_constants: ClassVar[tuple[str, ...]] = ()  # names of what `constants` gives
     joins_lists: ClassVar[bool] = False  # whether rows that stand in one list become pairs
+    grid_nodes: ClassVar[float] = 0.0  # for each row, of the largest grid on which all pairs are summed
     any_scale: ClassVar[bool] = False  # whether inner products times a number ask for the same shape
 
     kernel_x: str
@@ -285,6 +287,7 @@ class PairObjective(Objective, named=False):
     """An objective whose loss is a sum over listed pairs and one over all pairs: a ForceProblem."""
 
     force_scale: ClassVar[float] = 4.0
+    grid_nodes: ClassVar[float] = MOST_NODES
 
     kernel_y: str
 

@@ -14,7 +14,7 @@ from ....run import Run
 from ....typing import FloatArray
 from ..balance import Balance, balanced_places
 from ..data_kernels import NewRows, Source
-from ..force_problem import ForceProblem
+from ..force_problem import APART_NODES, ForceProblem
 from ..map_kernels import MapKernel
 from ..schedule import Schedule
 from .base import Matrix, Pair, PairObjective, Sums, check_not_negative, xlogx
@@ -67,6 +67,7 @@ class UMAP(PairObjective):
     gamma: float | None = None
 
     kept_constants: ClassVar[tuple[str, ...]] = ("degree",)
+    grid_nodes: ClassVar[float] = APART_NODES
     schedule: ClassVar[Schedule] = Schedule(
         "lbfgs", 200, exaggeration=4.0, exaggeration_iter=65, start_spread=4.0
     )
