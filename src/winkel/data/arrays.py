@@ -293,3 +293,9 @@ def _check_csr(X: Any, name: str) -> None:
             f"{name} is a broken {X.format.upper()} matrix: its indptr and indices do not fit its shape "
             f"{X.shape}. Build it again, for example with scipy.sparse.coo_array(...).tocsr()."
         )
+
+
+def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The different numbers among `keys`, ascending: by sorting, since np.unique hashes integers, which takes many times as long."""
+    ordered = np.sort(keys)
+    return ordered[np.concatenate([np.ones(min(1, len(keys)), dtype=bool), ordered[1:] != ordered[:-1]])]

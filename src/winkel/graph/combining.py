@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..checks import array, choice, refuse
+from ..data.arrays import distinct
 from ..errors import InvalidInputError
 from ..typing import FloatArray
-from .edges import distinct
 from .graph import Graph
 from .origin import Origin
 

@@ -299,9 +299,3 @@ def random_pairs(n: int, count: int, run: Run, *, avoid: IntArray | None = None)
     if count < free:
         every = every[np.sort(run.stream("random pairs").permutation(free)[:count])]
     return np.stack([i[every], j[every]], axis=1).astype(np.int32)
-
-
-def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The different numbers among `keys`, ascending: by sorting, since np.unique hashes integers, which takes many times as long."""
-    ordered = np.sort(keys)
-    return ordered[np.concatenate([np.ones(min(1, len(keys)), dtype=bool), ordered[1:] != ordered[:-1]])]

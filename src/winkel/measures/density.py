@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..data.arrays import distinct
 from ..errors import InvalidInputError
-from ..graph.edges import distinct
 from ..run import Run
 from ..typing import FloatArray, IntArray
 from .sources import map_neighbors, nearest_in_map

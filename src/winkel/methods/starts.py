@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from ..algebra import eigh, largest_eigenvectors, matmul, norm, power, qr, tanh
+from ..data.arrays import distinct
 from ..graph import Graph, path_matrix, spectral_coordinates
-from ..graph.edges import distinct
 from ..graph.laplacian import Laplacian, block_width
 from ..graph.metrics import pair_distances
 from ..graph.search import prepare_sparse, squared_row_norms

@@ -11,9 +11,9 @@ import pytest
 import scipy.sparse as sp
 
 from winkel import Graph, _core
+from winkel.data.arrays import distinct
 from winkel.errors import InvalidInputError, InvalidParameterError
 from winkel.graph import Origin, Recall
-from winkel.graph.edges import distinct
 
 from .shapes import knn_graph, neighbor_lists
 
