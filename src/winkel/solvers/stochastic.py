@@ -77,9 +77,9 @@ class StochasticProximal:
     Hutch++. The paper has λ = 10, for quadratic problems; with 30 those come closer to their optimum in 300
     rounds, and other problems, whose first batch lies further from the whole, much closer. Each round is at most
     `inner_iter` iterations of projected L-BFGS: ten leave less to be undone of what the first batch alone asks for
-    than thirty, at a third of the work (`python -m benchmarks.paper.mde inner`). Since the second term grows, the
-    method makes a chosen number of rounds; it stops before that when the residual over all pairs, taken at the end
-    of a pass, is at most `tol`.
+    than thirty, at a third to three quarters of the work (`python -m benchmarks.paper.mde inner`). Since the
+    second term grows, the method makes a chosen number of rounds; it stops before that when the residual over all
+    pairs, taken at the end of a pass, is at most `tol`.
     """
 
     batch_size: int
