@@ -21,6 +21,13 @@ from .child import ENVIRONMENT, ROOT
 from .faults import _limited
 
 
+def long_crowd(n):
+    """A long thin crowd, whose spectral start is handed over to multigrid."""
+    X = 0.3 * np.random.Generator(np.random.Philox(key=2)).normal(size=(n, 4))
+    X[:, 0] += np.linspace(0, n / 40, n)
+    return X
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc")
 def test_forecasts_are_near_the_peaks_and_the_limit_is_kept():
     done = subprocess.run(
@@ -82,9 +89,7 @@ def test_umap_forecasts_by_how_many_rows_list_each_other():
 def test_umap_asks_for_multigrid_before_it_takes_it():
     """As LVM does, below: of a long thin crowd."""
     pytest.importorskip("pyamg")
-    rng = np.random.Generator(np.random.Philox(key=2))
-    X = 0.3 * rng.normal(size=(9000, 4))
-    X[:, 0] += np.linspace(0, 225, 9000)
+    X = long_crowd(9000)
     umap = make("UMAP", n_neighbors=40, n_components=3, max_iter=2)
     forecast = int(umap._forecast(as_table(X)))
     with pytest.raises(MemoryLimitError, match="by multigrid is forecast to need"):
@@ -113,9 +118,7 @@ def test_lvm_forecasts_by_the_vectors_that_its_start_holds():
 def test_lvm_asks_for_multigrid_before_it_takes_it():
     """A long thin crowd, whose start is handed over to multigrid, which takes more than other starts with so many neighbours."""
     pytest.importorskip("pyamg")
-    rng = np.random.Generator(np.random.Philox(key=2))
-    X = 0.3 * rng.normal(size=(4000, 4))
-    X[:, 0] += np.linspace(0, 100, 4000)
+    X = long_crowd(4000)
     lvm = make("LVM", n_neighbors=40, max_iter=2)
     forecast = int(lvm._forecast(as_table(X)))
     with pytest.raises(MemoryLimitError, match="by multigrid is forecast to need"):

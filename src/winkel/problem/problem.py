@@ -21,11 +21,11 @@ from .distortions.base import as_weights
 from .field import Field, Kernel
 from .validation import GroupBias, Redundancy, distortion_cdf, group_bias, redundancy
 
-_BLOCK = 1 << 20  # pairs looked at together, which bounds the memory
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+_BLOCK = 2**20  # pairs looked at together, which bounds the memory
 
 
 class Pulls:
