@@ -25,7 +25,7 @@ _CURVE_POINTS = 200
 @score(
     "trustworthiness",
     range=(0, 1),
-    meaning="Rows shown beside a point are near it in the data too; strangers among them cost by how far they come.",
+    meaning="Rows shown near a point are near it in the data too; a false neighbour costs more the farther away it really is.",
     needs=["ranks_in_data"],
 )
 def trustworthiness(context: Context) -> NDArray[np.float64]:
@@ -40,7 +40,7 @@ def trustworthiness(context: Context) -> NDArray[np.float64]:
 @score(
     "continuity",
     range=(0, 1),
-    meaning="Rows near a point in the data are shown beside it; those torn away cost by how far they are put.",
+    meaning="Rows near a point in the data are shown near it; a lost neighbour costs more the farther away it is put.",
     needs=["ranks_in_map"],
 )
 def continuity(context: Context) -> NDArray[np.float64]:
@@ -127,7 +127,7 @@ def merging(context: Context) -> Value:
     "angular_deviation",
     range=(0, 180),
     better="lower",
-    meaning="The angle between near rows changes by so many degrees, on average.",
+    meaning="Mean change, in degrees, of the angle between rows that are near by angle.",
     needs=["angles"],
 )
 def angular_deviation(context: Context) -> Value:
@@ -141,7 +141,7 @@ def angular_deviation(context: Context) -> Value:
 @score(
     "jaccard",
     range=(0, 1),
-    meaning="Share of pairs near by angle that data and map have in common, of those that either has.",
+    meaning="Pairs that are near by angle in both data and map, as a share of those in either.",
     needs=["angles"],
 )
 def jaccard(context: Context) -> Value:
@@ -165,7 +165,7 @@ def norm_error(context: Context) -> Value:
 @score(
     "label_accuracy",
     range=(0, 1),
-    meaning="Share of held-out rows that get their label from their nearest rows in the map.",
+    meaning="Share of held-out rows whose label is that of most of their nearest rows in the map.",
     needs=["labels"],
 )
 def label_accuracy(context: Context) -> Value:
@@ -175,7 +175,7 @@ def label_accuracy(context: Context) -> Value:
 @score(
     "clustering_accuracy",
     range=(0, 1),
-    meaning="Share of rows that k-means of the map puts where most of their label are, as many clusters as labels.",
+    meaning="Share of rows whose label matches their cluster, by k-means of the map with as many clusters as labels.",
     needs=["labels"],
 )
 def clustering_accuracy(context: Context) -> Value:
@@ -187,7 +187,7 @@ def clustering_accuracy(context: Context) -> Value:
     "label_excess",
     range=(0, 1),
     better="lower",
-    meaning="How much more often rows beside a point have its label than its nearest in the data: separation that only the map has, as labels in the fit make it.",
+    meaning="How much more often a point's neighbours have its label in the map than in the data: separation that only the map has, as labels in the fit make it.",
     needs=["labels", "data_neighbors", "map_neighbors"],
 )
 def label_excess(context: Context) -> Value:
@@ -206,7 +206,7 @@ def label_excess(context: Context) -> Value:
 @score(
     "density_correlation",
     range=(-1, 1),
-    meaning="Rows in sparse surroundings of the data are shown in sparse surroundings: correlation of logarithms of local radii.",
+    meaning="Sparse regions of the data are shown sparse: correlation of the logarithms of local radii.",
     needs=["data_neighbors", "map_neighbors"],
 )
 def density_correlation(context: Context) -> Value:
@@ -229,7 +229,7 @@ def _correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
 @score(
     "average_distortion",
     better="lower",
-    meaning="What the problem asks to be small: the mean distortion of its pairs.",
+    meaning="Mean distortion of the problem's pairs, which the problem minimizes.",
     needs=["problem"],
     baseline=False,
 )
