@@ -46,6 +46,19 @@ MODULES = (
     "scale",
     "errors",
 )
+# Modules that the pages send users to beside them, and the names there; tests/unit/test_documentation.py reads this, too.
+FURTHER = {
+    "problem": "ArrayStream ChunkStream GroupBias Redundancy Stationarity StreamProblem distortion_cdf group_bias held_out open_edges redundancy stationarity",
+    "measures.analogies": "Analogies complete_analogies",
+    "measures.angles": "angular_deviation distance_jaccard jaccard norm_error",
+    "methods.kds": "AtomErrors Clusters Coder Codes Spectrum code_spectrum decode encode error_by_atoms orthonormal_spectrum spectral_clusters",
+    "methods.tsm": "AngleHistogram ReLUMap angle_histogram isomap_map locally_linear_extension match_similarities similarity_graph svd_map",
+    "torch": "KDSEncoder ReLUMap project_simplex",
+    "view.forces": "plot_agreement plot_similarities",
+    "view.kds": "plot_atoms plot_atoms_among_rows plot_degrees plot_usage",
+    "view.lvm": "most_uncertain plot_density plot_uncertain plot_variance",
+    "view.tsm": "plot_angles plot_by_dimension",
+}
 SECTIONS = (
     ("Estimators", "estimators"),
     ("Can I trust this map?", "measures"),
@@ -133,6 +146,10 @@ def reference() -> str:
                 lines += [f"::: {_module(value)}.{inner}", ""]
             else:
                 lines += [f"### {inner}", "", (inspect.getdoc(value) or "").partition("\n")[0], ""]
+    for name, inside in FURTHER.items():
+        lines += [f"## `winkel.{name}`", ""]
+        for inner in inside.split():
+            lines += [f"::: winkel.{name}.{inner}", ""]
     return "\n".join(lines)
 
 

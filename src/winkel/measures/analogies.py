@@ -22,8 +22,17 @@ _BLOCK = 512  # questions answered at a time
 class Analogies:
     """Completion rates: over all questions and by category, and the answer to each.
 
-    `answers` holds the row of Y nearest to c + b − a, or −1 where a word of the question is not among `words`; such
-    questions are left out of the rates.
+    Attributes
+    ----------
+    overall : Score
+        Share of the questions that are completed right.
+    by_category : mapping of str to Score
+        The same of each category.
+    answers : ndarray of int
+        The row of Y nearest to c + b − a, or −1 where a word of the question is not among the words; such questions are left out
+        of the rates.
+    right : ndarray of bool
+        Which answers are d.
     """
 
     overall: Score
@@ -42,9 +51,32 @@ def complete_analogies(
 ) -> Analogies:
     """The Analogies that word vectors `Y` complete.
 
-    `words` names the rows of Y; `questions` has four words a row, a : b = c : d. The answer is the word nearest to
-    c + b − a by angle, b and c left out (eq 13); it is right when it is d. Words are compared as they are written, or in
-    lower case where that is how Y has them. `categories` names the kind of each question, for rates by kind.
+    The answer is the word nearest to c + b − a by angle, b and c left out (eq 13); it is right when it is d. Words are compared
+    as they are written, or in lower case where that is how Y has them.
+
+    Parameters
+    ----------
+    Y : array, estimator, Embedding or file
+        Vectors, or a map of them.
+    words : array of str, shape (n_samples,)
+        Names of the rows.
+    questions : array of str, shape (n_questions, 4)
+        Four words a row, a : b = c : d.
+    categories : array of str, shape (n_questions,), or None, default=None
+        The kind of each question, for rates by kind.
+
+    Returns
+    -------
+    Analogies
+        Rates, and the answer to each question.
+
+    Examples
+    --------
+    >>> from winkel.measures.analogies import complete_analogies
+    >>> words, Y = ["man", "woman", "king", "queen"], [[1.0, 0.0], [0.0, 1.0], [2.0, 0.5], [1.0, 1.5]]
+    >>> found = complete_analogies(Y, words, [["man", "woman", "king", "queen"]], categories=["family"])
+    >>> found.overall.value, words[found.answers[0]]
+    (1.0, 'queen')
     """
     vectors = map_table(Y, "Y").values
     asked = _rows_of_words(words, questions, len(vectors))

@@ -50,8 +50,34 @@ def angular_deviation(
 ) -> Score:
     """Δ, the mean change in degrees of the angle between close rows (Saul 2023, eq 11).
 
-    Close are each row and its `n_neighbors` nearest by angle; with `threshold`, all pairs whose cosine exceeds it.
-    `sample` rows are looked at, each with all others; None takes all up to 5 000 rows and 2 000 beyond.
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Rows; those of zeros have no angle and are in no pair.
+    map : array, estimator, Embedding or file
+        The map of these rows.
+    n_neighbors : int, default=15
+        Close are each row and so many nearest by angle.
+    threshold : float or None, default=None
+        If given, close are all pairs whose cosine exceeds it, as in the paper.
+    sample : int or None, default=None
+        Rows that are looked at, each with all others; None takes all up to 5 000 rows and 2 000 beyond.
+    random_state : int, Generator or None, default=0
+        Which rows those are.
+    n_jobs : int or None, default=None
+        Threads.
+
+    Returns
+    -------
+    Score
+        Δ, with its 95 % interval where rows were sampled.
+
+    Examples
+    --------
+    >>> from winkel.measures.angles import angular_deviation
+    >>> X = [[1.0, 0.0], [1.0, 0.2], [0.0, 1.0]]
+    >>> angular_deviation(X, [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], threshold=0.9).value.__round__(2)
+    11.31
     """
     pair = _pair(X, map)
     rows = _chosen_rows(len(pair), sample, random_state)
@@ -74,9 +100,37 @@ def jaccard(
 ) -> Score:
     """J, pairs of close rows that data and map share, of those that either has (Saul 2023, eq 12).
 
-    Close are each row and its `n_neighbors` nearest by angle; with `threshold`, all pairs whose cosine exceeds it. `sample`
-    as in `angular_deviation`. With `diagonal` every row is close to itself, too, as eq 12 has it to the letter, which makes J larger
-    where rows have few close ones.
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Rows; those of zeros have no angle and are in no pair.
+    map : array, estimator, Embedding or file
+        The map of these rows.
+    n_neighbors : int, default=15
+        Close are each row and so many nearest by angle.
+    threshold : float or None, default=None
+        If given, close are all pairs whose cosine exceeds it, as in the paper.
+    diagonal : bool, default=False
+        Whether every row is close to itself, too, as eq 12 has it to the letter, which makes J larger where rows have few close
+        ones.
+    sample : int or None, default=None
+        Rows that are looked at, each with all others; None takes all up to 5 000 rows and 2 000 beyond.
+    random_state : int, Generator or None, default=0
+        Which rows those are.
+    n_jobs : int or None, default=None
+        Threads.
+
+    Returns
+    -------
+    Score
+        J, with its 95 % interval where rows were sampled.
+
+    Examples
+    --------
+    >>> from winkel.measures.angles import jaccard
+    >>> X, Y = [[1.0, 0.0], [1.0, 0.2], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    >>> jaccard(X, Y, threshold=0.9).value, jaccard(X, Y, threshold=0.9, diagonal=True).value.__round__(2)
+    (0.0, 0.43)
     """
     pair = _pair(X, map)
     rows = _chosen_rows(len(pair), sample, random_state)
@@ -101,6 +155,35 @@ def distance_jaccard(
 
     This is the variant of Saul (2023), appendix B, for maps such as Isomap's that were made from distances between rows
     of unit norm and keep no angles.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Rows.
+    map : array, estimator, Embedding or file
+        The map of these rows.
+    threshold : float
+        The cosine.
+    sample : int or None, default=None
+        Rows that are looked at, each with all others; None takes all up to 5 000 rows and 2 000 beyond.
+    random_state : int, Generator or None, default=0
+        Which rows those are.
+    n_jobs : int or None, default=None
+        Threads.
+
+    Returns
+    -------
+    Score
+        J, with its 95 % interval where rows were sampled.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.measures.angles import distance_jaccard
+    >>> from winkel.methods.tsm import isomap_map
+    >>> X = wk.datasets.load_digits().X[:300]
+    >>> 0 < distance_jaccard(X, isomap_map(X, 4, threshold=0.7), threshold=0.7).value < 1
+    True
     """
     pair = _pair(X, map)
     rows, cosine = _chosen_rows(len(pair), sample, random_state), _checked_threshold(threshold)
@@ -113,7 +196,26 @@ def distance_jaccard(
 
 
 def norm_error(X: Any, map: Any) -> Score:
-    """Median over rows of |‖y‖/‖x‖ − 1|. A row of zeros counts 0 if the map has zeros too, else 1."""
+    """Median over rows of |‖y‖/‖x‖ − 1|.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Rows. One of zeros counts 0 if the map has zeros too, else 1.
+    map : array, estimator, Embedding or file
+        The map of these rows.
+
+    Returns
+    -------
+    Score
+        The median, with each row's own.
+
+    Examples
+    --------
+    >>> from winkel.measures.angles import norm_error
+    >>> norm_error([[3.0, 4.0], [0.0, 1.0], [0.0, 2.0]], [[4.0], [1.0], [2.0]]).per_point.round(2).tolist()
+    [0.2, 0.0, 0.0]
+    """
     pair = _pair(X, map)
     return scores()["norm_error"].score(norm_difference(pair.data.norm, pair.map.norm))
 

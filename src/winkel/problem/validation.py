@@ -23,6 +23,15 @@ class Redundancy:
     """Average distortion of the pairs that an embedding was fitted to, and of those that were held out.
 
     `held_out` much above `fitted` means that the pairs do not support each other: there may be too few of them.
+
+    Attributes
+    ----------
+    fitted, held_out : float
+        Average distortion of either pairs.
+    n_fitted, n_held_out : int
+        How many there are of them.
+    embedding : Embedding
+        The embedding of the fitted ones.
     """
 
     fitted: float
@@ -34,7 +43,19 @@ class Redundancy:
 
 @dataclass(frozen=True, eq=False)
 class GroupBias:
-    """Average distortion E of the pairs with an end in each group (nan where there is no such pair), and their number."""
+    """Average distortion of the pairs with an end in each group, and their number.
+
+    Attributes
+    ----------
+    groups : tuple
+        Names of the groups.
+    average_distortion : ndarray
+        E of each group; nan where it has no pair.
+    n_pairs : ndarray of int
+        Pairs with an end in each group.
+    gap : float
+        Largest less smallest E: 0 where the embedding is as faithful to every group.
+    """
 
     groups: tuple[Any, ...]
     average_distortion: NDArray[np.float64]
@@ -48,7 +69,29 @@ class GroupBias:
 
 
 def distortion_cdf(problem: Problem, Y: ArrayLike) -> tuple[FloatArray, NDArray[np.float64]]:
-    """Distortions of all pairs in ascending order, and the share of pairs with at most that distortion."""
+    """Distortions of all pairs in ascending order, and the share of pairs with at most that distortion.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was asked.
+    Y : array of shape (n_items, n_components)
+        An embedding.
+
+    Returns
+    -------
+    distortions, shares : ndarrays of shape (n_pairs,)
+        One pair of numbers a pair of items.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.problem import distortion_cdf
+    >>> problem = wk.Problem([[0, 1], [1, 2]], wk.penalties.Quadratic(), n_components=1)
+    >>> distortions, shares = distortion_cdf(problem, [[0.0], [1.0], [3.0]])
+    >>> distortions.tolist(), shares.tolist()
+    ([1.0, 4.0], [0.5, 1.0])
+    """
     distortions = np.sort(problem.distortions(Y))
     return distortions, np.searchsorted(distortions, distortions, side="right") / len(distortions)
 
@@ -56,7 +99,30 @@ def distortion_cdf(problem: Problem, Y: ArrayLike) -> tuple[FloatArray, NDArray[
 def held_out(
     problem: Problem, fraction: float = 0.2, random_state: RandomState = None
 ) -> tuple[Problem, Problem]:
-    """The problem without a random `fraction` of its pairs, and the problem of those pairs alone."""
+    """The problem without a random `fraction` of its pairs, and the problem of those pairs alone.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is divided.
+    fraction : float, default=0.2
+        Part of the pairs that is held out.
+    random_state : int, Generator or None, default=None
+        Which pairs those are.
+
+    Returns
+    -------
+    kept, held : Problem
+        Two problems on the same items.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.problem import held_out
+    >>> problem = wk.Problem([[0, 1], [1, 2], [2, 3], [0, 3], [0, 2]], wk.penalties.Quadratic(), n_components=1)
+    >>> [part.n_pairs for part in held_out(problem, 0.4, random_state=0)]
+    [3, 2]
+    """
     count = round(fraction * problem.n_pairs) if 0 < fraction < 1 else 0
     if not 1 <= count < problem.n_pairs:
         raise InvalidParameterError(
@@ -79,6 +145,36 @@ def redundancy(
     """Average distortion on held-out pairs against that on the pairs an embedding was fitted to.
 
     An item that loses all its pairs stays where it started; with few pairs an item, hold out few.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is divided, and solved without the pairs held out.
+    fraction : float, default=0.2
+        Part of the pairs that is held out.
+    init : array of shape (n_items, n_components) or None, default=None
+        The start; None is the constraint's own.
+    max_iter : int, default=300
+        Iterations at most.
+    tol : float, default=1e-5
+        The residual at which to stop.
+    random_state : int, Generator or None, default=None
+        Which pairs are held out, and the start.
+
+    Returns
+    -------
+    Redundancy
+        Both averages, and the embedding.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.problem import redundancy
+    >>> graph = wk.graph.knn(wk.datasets.load_digits().X[:300], 15)
+    >>> problem = wk.Problem(graph.edges, wk.penalties.Quadratic(), constraint=wk.Standardized())
+    >>> found = redundancy(problem, random_state=0)
+    >>> found.held_out > found.fitted, found.n_held_out == round(0.2 * problem.n_pairs)
+    (True, True)
     """
     seed = resolve_seed(random_state)
     fit, rest = held_out(problem, fraction, seed)
@@ -90,7 +186,28 @@ def redundancy(
 def group_bias(problem: Problem, Y: ArrayLike, groups: Mapping[Any, ArrayLike] | ArrayLike) -> GroupBias:
     """Average distortion of the pairs that touch each group of items.
 
-    `groups` maps names to item numbers or masks (groups may overlap), or is a vector with a label for each item.
+    Parameters
+    ----------
+    problem : Problem
+        What was asked.
+    Y : array of shape (n_items, n_components)
+        An embedding.
+    groups : mapping or array of shape (n_items,)
+        Item numbers or masks by name (groups may overlap), or a label for each item.
+
+    Returns
+    -------
+    GroupBias
+        Averages and numbers of pairs, and the gap between groups.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.problem import group_bias
+    >>> problem = wk.Problem([[0, 1], [1, 2]], wk.penalties.Quadratic(), n_components=1)
+    >>> found = group_bias(problem, [[0.0], [1.0], [3.0]], ["a", "a", "b"])
+    >>> found.groups, found.average_distortion.tolist(), found.gap
+    (('a', 'b'), [2.5, 4.0], 1.5)
     """
     members = _members(groups, problem.n_items)
     distortions = problem.distortions(Y).astype(np.float64)

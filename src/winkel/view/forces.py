@@ -13,9 +13,32 @@ from ..methods.forces import Agreement
 from .layers import PALETTE
 from .plots import require_matplotlib, save_figure
 
+__all__ = ["plot_agreement", "plot_similarities"]
+
 
 def plot_agreement(found: Mapping[str, Agreement], *, path: str | Path | None = None) -> Any:
-    """The matplotlib axes with the cosine of two objectives' gradients along runs, one line a dataset."""
+    """The matplotlib axes with the cosine of two objectives' gradients along runs, one line a dataset.
+
+    Parameters
+    ----------
+    found : mapping of str to Agreement
+        What `wk.gradient_agreement` found, by a name for the legend.
+    path : str, Path or None, default=None
+        A file for the picture.
+
+    Returns
+    -------
+    matplotlib Axes
+        The picture.
+
+    Examples
+    --------
+    >>> import winkel as wk
+    >>> from winkel.view.forces import plot_agreement
+    >>> X = wk.datasets.load_digits().X[:200]
+    >>> found = wk.gradient_agreement(X, None, "umap", "lle", max_iter=20, random_state=0)
+    >>> ax = plot_agreement({"digits": found}, path="agreement.png")
+    """
     plt = require_matplotlib()
     _, ax = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
     for (name, agreement), colour in zip(found.items(), PALETTE * len(found)):
@@ -42,7 +65,30 @@ def plot_similarities(
     title: str | None = None,
     path: str | Path | None = None,
 ) -> Any:
-    """The matplotlib axes with a matrix of similarities between methods, in [0, 1]."""
+    """The matplotlib axes with a matrix of similarities between methods, in [0, 1].
+
+    Parameters
+    ----------
+    values : array of shape (n, n)
+        Similarities, as of `wk.similarity`.
+    names : sequence of str
+        Names of the methods.
+    title : str or None, default=None
+        Above the picture.
+    path : str, Path or None, default=None
+        A file for the picture.
+
+    Returns
+    -------
+    matplotlib Axes
+        The picture.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from winkel.view.forces import plot_similarities
+    >>> ax = plot_similarities(np.array([[1.0, 0.4], [0.4, 1.0]]), ["MDE", "PCA"])
+    """
     plt = require_matplotlib()
     _, ax = plt.subplots(figsize=(1.8 + 0.62 * len(names), 1.4 + 0.62 * len(names)), layout="constrained")
     image = ax.imshow(values, vmin=0, vmax=1, cmap="viridis")
