@@ -7,9 +7,11 @@
 "growth" runs each size in a fresh process and fits time = c · xᵃ over the larger half of the sizes, where constants no longer
 count; the exponent a stands below each table. Time is processor time of all threads; memory is the highest resident size
 beyond that after the import, data included. A size whose forecast, by the exponent so far, is beyond --minutes is left out and
-named. "kernels" first measures what this machine can do with one thread (copying a large array, and multiplying large float32
-matrices by NumPy's library), then what part of that each kernel reaches: of bytes that must be moved, or of operations
-that must be made, whichever takes longer at those limits. Written to results/scaling.md and results/kernels.md.
+named. Maps by shards are not run again: their table is of the runs that benchmarks.scale left in results/scale.json. "kernels"
+first measures what this machine can do with one thread (copying a large array, multiplying large float32 matrices by NumPy's
+library, reading at random places and taking exponentials by NumPy), then what part of that each kernel reaches: of bytes that must
+be moved, of operations that must be made, or of reads at random or exponentials where these are what it does, whichever takes
+longest at those limits. Written to results/scaling.md and results/kernels.md.
 """
 
 from __future__ import annotations
@@ -117,6 +119,25 @@ def growth(most: int, minutes: float) -> Iterator[list[str]]:
         yield series(what, "d", [5, 10, 20, 50, 100, 200, 500, 1000], {"n": base, "k": 15}, minutes)
         yield series(what, "k", [5, 10, 20, 40, 80], {"n": base, "d": 50}, minutes)
         yield series(what, "n", steps, {"d": 50, "k": 15}, minutes)
+    yield by_shards(json.loads((RESULTS / "scale.json").read_text()))
+
+
+def by_shards(runs: list[dict[str, Any]]) -> list[str]:
+    """A table of maps by shards in one process; of runs of the same rows the first, so that all are of one code."""
+    alone: dict[int, dict[str, Any]] = {}
+    for run in runs:
+        if not run["workers"]:
+            alone.setdefault(run["rows"], run)
+    sizes = sorted(alone)
+    lines = ["### map by shards against n, d = 50, k = 15", ""]
+    lines += ["| n | processor s | wall s | memory |", "| ---: | ---: | ---: | ---: |"]
+    for n in sizes:
+        cpu, wall, peak = (alone[n][key] for key in ("cpu_seconds", "seconds", "peak_gb"))
+        lines.append(f"| {n:,} | {cpu:.2f} | {wall:.2f} | {1000 * peak:.0f} MB |".replace(",", " "))
+    at = [float(n) for n in sizes]
+    cpu, memory = (exponent(at, [alone[n][key] for n in sizes]) for key in ("cpu_seconds", "peak_gb"))
+    told = "These are earlier runs (`results/scale.json`, `python -m benchmarks.scale ROWS`; the import is part of their memory)."
+    return [*lines, "", f"Time grows as n^{cpu:.2f}, memory as n^{memory:.2f}. {told}", ""]
 
 
 # ------------------------------------------------------------------------------------------------------ kernels
@@ -147,6 +168,25 @@ def product_speed() -> float:
     return 2 * n**3 / best(lambda: A @ A)
 
 
+def gather_seconds(rows: int, reads: int) -> float:
+    """Seconds that NumPy takes to read points of the plane (8 bytes each) at so many random places of a table."""
+    rng = np.random.default_rng(1)
+    table, index, target = rng.normal(size=rows), rng.integers(0, rows, size=reads), np.empty(reads)
+    return best(lambda: np.take(table, index, out=target, mode="clip"))
+
+
+def exponential_seconds(count: int) -> float:
+    """Seconds that NumPy takes for so many exponentials in double precision, of values that stay near."""
+    x = -np.abs(np.random.default_rng(1).normal(size=4096))
+    target = np.empty_like(x)
+
+    def work() -> None:
+        for _ in range(count // len(x)):
+            np.exp(x, out=target)
+
+    return best(work)
+
+
 def kernel_cases(small: bool) -> dict[str, tuple[Callable[[], Any], float, float]]:
     """Of each kernel: a call, the bytes that it must move at least, and the operations that it must make."""
     from winkel import _core
@@ -170,16 +210,16 @@ def kernel_cases(small: bool) -> dict[str, tuple[Callable[[], Any], float, float
     )
 
     m = 2_000 if small else 10_000
-    for d in (16, 128):
+    for d, k in ((16, 1), (16, 20), (128, 20)):
         x = rng.normal(size=(m, d)).astype(np.float32)
         norm = (x * x).sum(axis=1)
 
-        def search(x: np.ndarray = x, norm: np.ndarray = norm) -> None:
-            made = _core.ExactSearch(x, norm, 0, 20)
+        def search(x: np.ndarray = x, norm: np.ndarray = norm, k: int = k) -> None:
+            made = _core.ExactSearch(x, norm, 0, k)
             made.run(0, made.n_tasks, 1)
 
         # Each pair of rows is compared once, by a product of d numbers.
-        found[f"exact search, {d} columns"] = (search, 2.0 * x.nbytes, float(m) * m * d)
+        found[f"exact search, {d} columns, lists of {k}"] = (search, 2.0 * x.nbytes, float(m) * m * d)
 
     i = rng.integers(0, n, size=p)
     j = (i + rng.integers(1, n, size=p)) % n
@@ -216,13 +256,14 @@ def kernel_cases(small: bool) -> dict[str, tuple[Callable[[], Any], float, float
 STOPS = {
     "product of matrices": "It never fuses a product with a sum, so that every processor gives the same bytes; half of the limit, which is that of fused "
     "operations, is all that it can reach.",
-    "gram matrix": "As the product of matrices; with 32 columns there is little to keep in registers besides.",
+    "gram matrix": "As the product of matrices: half of the limit is all that it can reach. With 32 columns there is little to keep in registers besides.",
     "exact search, 16": "Only products are counted. Beside 16 of them each pair has a comparison with the farthest neighbour so far, and some an insertion "
-    "into a list of 20.",
+    "into a sorted list, which is the difference to lists of 1: {insertion:.0f} ns for each of the k (1 + ln(n / k)) insertions that a row of normal "
+    "columns has.",
     "exact search, 128": "As with 16 columns, where comparisons and lists weigh more.",
-    "gradient over random pairs": "Of each far end 8 bytes are counted and a line of 64 is fetched, since partners are random; pairs of a neighbour graph, whose rows are "
-    "ordered, miss less often. Log1p has a division and a logarithm besides.",
-    "perplexity": "An exponential is a chain of dependent operations without fused ones, and rows end after different numbers of bisections.",
+    "gradient over random pairs": "At both ends of each pair more is done than reading the far one: the distance, the derivative and two sums, for log1p a "
+    "division and a logarithm besides. Pairs of a neighbour graph, whose rows are ordered, miss the cache less often than these.",
+    "perplexity": "Each bisection sums its exponentials in lanes that the source fixes, and rows end after different numbers of bisections.",
     "sums of columns": "Each column is summed in double precision in lanes that the source fixes, so that additions wait for each other.",
 }
 
@@ -230,18 +271,28 @@ STOPS = {
 def kernels(small: bool) -> list[str]:
     """The table of kernels, those farthest from their limit first."""
     bandwidth, peak = copy_speed(), product_speed()
+    n, p = (5_000, 100_000) if small else (200_000, 3_000_000)  # as in kernel_cases
+    reads, exponentials = gather_seconds(n, 2 * p), exponential_seconds(n // 10 * 90 * 20)
+    slower = {
+        "gradient over random pairs": ("reads at random", reads),
+        "perplexity": ("exponentials", exponentials),
+    }
     lines = [
-        f"One thread copies {bandwidth / 1e9:.1f} GB/s and multiplies matrices at {peak / 1e9:.0f} GFLOP/s here.",
+        f"One thread copies {bandwidth / 1e9:.1f} GB/s and multiplies matrices at {peak / 1e9:.0f} GFLOP/s here. NumPy reads points at random places of a table "
+        f"of {n} of them at {1e9 * reads / (2 * p):.2f} ns each, and takes exponentials at {1e9 * exponentials / (n // 10 * 90 * 20):.2f} ns each.",
         "",
         "| kernel | time | GB/s | GFLOP/s | limited by | share of that limit |",
         "| --- | ---: | ---: | ---: | --- | ---: |",
     ]
-    rows = []
+    rows, taken = [], {}
     for name, (work, moved, operations) in kernel_cases(small).items():
-        seconds = best(work, 3)
+        seconds = taken[name] = best(work, 3)
         by_memory, by_operations = moved / bandwidth, operations / peak
         limit = "memory" if by_memory >= by_operations else "operations"
-        share = max(by_memory, by_operations) / seconds
+        least = max(by_memory, by_operations)
+        for limited, floor in (slower[begin] for begin in slower if name.startswith(begin)):
+            limit, least = (limited, floor) if floor > least else (limit, least)
+        share = least / seconds
         told = f"{limit} | {share:.0%}"
         if math.isnan(operations):
             share, told = math.inf, "not known | –"
@@ -255,12 +306,19 @@ def kernels(small: bool) -> list[str]:
         print(rows[-1][1], flush=True)
     rows.sort()
     slow = [line.split("|")[1].strip() for share, line in rows if share < 0.5]
-    told = [f"- {name}: {why}" for name in slow for begin, why in STOPS.items() if name.startswith(begin)]
+    m = 2_000 if small else 10_000  # as in kernel_cases
+    lists = taken["exact search, 16 columns, lists of 20"] - taken["exact search, 16 columns, lists of 1"]
+    told = [
+        f"- {name}: {why.format(insertion=1e9 * lists / (m * 20 * (1 + math.log(m / 20))))}"
+        for name in slow
+        for begin, why in STOPS.items()
+        if name.startswith(begin)
+    ]
     return [
         *lines,
         *(line for _, line in rows),
         "",
-        "What keeps those below half of their limit, from reading them; not measured one by one:",
+        "What keeps those below half of their limit:",
         "",
         *told,
     ]

@@ -30,6 +30,7 @@ TAKEN_IN = {
     "benchmarks.md": "benchmarks/README.md",
     "panel.md": "benchmarks/results/panel.md",
     "scaling.md": "benchmarks/results/scaling.md",
+    "kernels.md": "benchmarks/results/kernels.md",
     "papers.md": "benchmarks/paper/results/README.md",
     "security.md": "SECURITY.md",
 }

@@ -199,7 +199,11 @@ def test_the_readme_runs(tmp_path, monkeypatch):
     """The README's lines of Python, one after the other, on the built-in data."""
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "README.md").read_text()
-    first = SNIPPET.findall(text)[0]
-    space: dict[str, object] = {}
-    exec(compile(first, "README.md", "exec"), space)
+    first, *others = SNIPPET.findall(text)
+    exec(compile(first, "README.md", "exec"), {})
     assert (tmp_path / "digits.html").exists()
+    digits = wk.datasets.load_digits()
+    X, y = digits.X[:200], digits.y[:200]
+    space = {"wk": wk, "X": X, "y": y, "mde": wk.MDE(random_state=0).fit(X), "Y_umap": wk.quadratic.pca(X).Y}
+    for block in others:
+        exec(compile(block, "README.md", "exec"), space)
