@@ -254,9 +254,9 @@ def kernel_cases(small: bool) -> dict[str, tuple[Callable[[], Any], float, float
 
 # What keeps a kernel below half of its limit, by the beginning of its name.
 STOPS = {
-    "product of matrices": "It never fuses a product with a sum, so that every processor gives the same bytes; half of the limit, which is that of fused "
-    "operations, is all that it can reach.",
-    "gram matrix": "As the product of matrices: half of the limit is all that it can reach. With 32 columns there is little to keep in registers besides.",
+    "product of matrices": "It never fuses a product with a sum, so that every processor gives the same bytes, which takes twice the instructions.",
+    "gram matrix": "A product is never fused with a sum, so that every processor gives the same bytes, which takes twice the instructions. With 32 columns "
+    "there is little to keep in registers besides.",
     "exact search, 16": "Only products are counted. Beside 16 of them each pair has a comparison with the farthest neighbour so far, and some an insertion "
     "into a sorted list, which is the difference to lists of 1: {insertion:.0f} ns for each of the k (1 + ln(n / k)) insertions that a row of normal "
     "columns has.",

@@ -50,7 +50,7 @@ for k in (2, 5, 10, 20):
 # ## What can and cannot be trusted
 #
 # - Trust: the large axes. Two principal components explain 0.78 of geography, more than either map, and they are linear: distances on them mean what they say.
-# - Trust the map of neighbours for neighbours: its trustworthiness is 0.88 where two components have 0.77. But more components add noise, not geography: among
+# - Trust the map of neighbours for neighbours: its trustworthiness is 0.87 where two components have 0.77. But more components add noise, not geography: among
 #   the ten nearest people by two components 53 % are of the own country, by twenty 40 %. Keeping neighbours in twenty dimensions keeps that noise.
 # - Do not trust: islands. A map of neighbours pulls people of one region together and tears the continuous gradient of Europe.
 # - Do not trust: borders. People of neighbouring countries overlap in the data.

@@ -41,7 +41,7 @@ for label in sorted(median, key=lambda label: median[label])[:5]:
 #
 # - Trust: which view is next to which. Eight of ten nearest views are kept (0.79; 0.36 with two principal components), and trustworthiness is 0.99.
 # - Do not trust that a curve with two ends has two ends. Turning has none; where a ring is drawn open, the map tore it. The report says how many of the links between
-#   neighbouring views run from one piece of the map to another: 0.9 %, and no piece as a whole was torn off.
+#   neighbouring views run from one piece of the map to another: 0.7 %, and no piece as a whole was torn off.
 # - Do not trust how far apart objects lie: the rank correlation of distances is 0.57, and 0.80 for two principal components.
-# - One in ten held-out views gets the wrong object from its neighbours on the map. Some objects look alike from some sides in the data, too: images cannot
+# - One in ten held-out views gets the wrong object from its neighbours on the map (0.90 get theirs). Some objects look alike from some sides in the data, too: images cannot
 #   tell them apart better than their pixels do.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -42,6 +43,17 @@ def test_the_notebook_is_that_of_the_script(script):
     assert "What can and cannot be trusted" in cells[-1][1]
     whole = json.loads(file.read_text(encoding="utf-8"))
     assert any(cell.get("outputs") for cell in whole["cells"])
+
+
+@pytest.mark.parametrize("script", STORIES, ids=lambda script: script.stem)
+def test_the_last_cell_has_the_numbers_that_were_printed(script):
+    whole = json.loads(script.with_suffix(".ipynb").read_text(encoding="utf-8"))
+    outputs = [line for cell in whole["cells"] for out in cell.get("outputs", []) for line in out["text"]]
+    printed = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", " ".join(outputs))]
+    for told in re.findall(r"\d+\.\d+|\d+(?= %)", "".join(whole["cells"][-1]["source"])):
+        digits = len(told.partition(".")[2])
+        unit = 0.501 * 10**-digits  # told is a rounded form of something that was printed
+        assert any(abs(number - float(told)) <= unit for number in printed), f"{told} was not printed"
 
 
 @pytest.mark.slow
