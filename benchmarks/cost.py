@@ -13,6 +13,7 @@ import argparse
 import json
 import math
 import statistics
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -287,14 +288,36 @@ def page(runs: Sequence[dict[str, Any]]) -> str:
     )
 
 
+def _paragraph(text: str, indent: str = "") -> list[str]:
+    """Lines of prose."""
+    return textwrap.wrap(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
 def _introduction() -> list[str]:
     return [
         "# What a map by shards costs",
         "",
-        "Made by `python -m benchmarks.cost` from the runs in `benchmarks/results/scale.json`, which `benchmarks.scale` measured. The model",
-        "counts what every stage of [a map beyond memory](howto/large.md) does; how much of it a processor does in a second comes from the runs.",
+        *_paragraph(
+            "This page says what each stage of [a map beyond memory](howto/large.md) costs, and predicts what larger maps and more "
+            "machines would take. `python -m benchmarks.cost` makes it from the runs in `benchmarks/results/scale.json`, which "
+            "`benchmarks.scale` measured."
+        ),
+        "",
+        *_paragraph(
+            "The model counts the operations of every stage. How many of them a processor does in a second is taken from the runs."
+        ),
         "",
     ]
+
+
+_DOES = {
+    "copy": "copies the rows to the folder", "cells": "chooses cells by k-means of a sample", "assign": "finds the nearest cells of each row",
+    "order": "orders the rows by cell", "sort": "writes the rows in that order", "probe": "finds the neighbours of 512 rows among all, to measure recall",
+    "search": "compares each row with the rows of the cells nearest to it", "join": "compares it with its neighbours' neighbours",
+    "gifts": "weighs what each row gives to its neighbours", "pairs": "adds up what both rows of a pair give", "attraction": "sums the attraction of pairs",
+    "spreading": "spreads the rows on the grid of the repulsion, and reads them off it", "transforms": "transforms the grid",
+    "trees": "sums the repulsion by a tree, where the map has spread out", "solver": "makes the steps of L-BFGS",
+}  # fmt: skip
 
 
 def _counts() -> list[str]:
@@ -302,11 +325,14 @@ def _counts() -> list[str]:
     lines = [
         "## Operations, bytes and rounds",
         "",
-        "For 10 000 000 rows of 50 columns. A *round* is a point at which all tasks must have ended before one can begin; bytes are those that are",
-        "read and written on the disk that all share, which is also how coordinates and grids get to workers.",
+        *_paragraph(
+            "The table is for 10 000 000 rows of 50 columns. *Bytes* are read and written on the disk that all workers share, which is "
+            "also how coordinates and grids reach them. A *round* is a point at which all tasks must have ended before the next one can "
+            "begin. From attraction on, the stages are parts of the optimisation."
+        ),
         "",
-        "| stage | grows as | operations | by the client alone | bytes | rounds |",
-        "|---|---|---|---|---|---|",
+        "| stage | what it does | grows as | operations | by the client alone | bytes | rounds |",
+        "|---|---|---|---|---|---|---|",
     ]
     growth = {
         "copy": "n m", "cells": "m (n/c)²", "assign": "n (m n/c + log(n/c))", "order": "n log n", "sort": "n m", "probe": "512 n m", "search": "n (12 m c + k log c)",
@@ -315,32 +341,55 @@ def _counts() -> list[str]:
     }  # fmt: skip
     for name, stage in stages(size).items():
         lines.append(
-            f"| {name} | {growth[name]} | {_number(stage.operations)} | {_number(stage.alone)} | {_bytes(stage.disk)} | {stage.rounds} |"
+            f"| {name} | {_DOES[name]} | {growth[name]} | {_number(stage.operations)} | {_number(stage.alone)} | {_bytes(stage.disk)} | {stage.rounds} |"
         )
     return [
         *lines,
         "",
-        f"m is the number of columns, c = max({CELL}, √(n/{BALANCE})) that of rows in a cell, so that choosing cells and searching in them grow as",
-        "n^1.5 together; k is that of listed neighbours, g that of nodes of the grid. From attraction on, stages are parts of the optimisation, in which",
-        f"arrays of more than {REUSED >> 20} MiB are handed out by the system anew each time: {FRESH * 1e9:.1f} s of a processor for each GB, which are taken beside operations.",
+        "- n is the number of rows, m of columns, k of listed neighbours, and g of nodes of the grid.",
+        *_paragraph(
+            f"- c = max({CELL}, √(n/{BALANCE})) is the number of rows in a cell. With it, choosing cells and searching in them together "
+            "grow as n^1.5.",
+            "  ",
+        ),
+        *_paragraph(
+            f"- In the optimisation the system hands out arrays of more than {REUSED >> 20} MiB anew each time. This costs "
+            f"{FRESH * 1e9:.1f} s of a processor for each GB, which the model adds to the operations.",
+            "  ",
+        ),
         "",
     ]
 
 
 def _checked(runs: Sequence[dict[str, Any]], rate: dict[str, float]) -> list[str]:
     lines = [
-        "## Beside runs",
+        "## Predictions beside runs",
         "",
-        "Processor seconds, measured / predicted, without workers; copying includes the start of the program where parts of the optimisation are not told. Rates are medians over these same runs. Two cores of a shared machine.",
-        "That candidates are compared by vectors, but put into a list one by one, is what choosing cells and searching in them cost: k (1 + log(candidates / k)) of them",
-        f"are. One cost of an insertion, {INSERT} operations, which these runs told, suits both stages at all sizes.",
-        *(
-            "The largest run was made before rounds of joins were counted: that there were two is inferred from what they cost, so that its join is no check."
-            for run in runs
-            if "joins_from" in run
+        *_paragraph(
+            "Processor seconds, measured / predicted, without workers, on two cores of a shared machine. Rates are medians over these "
+            f"same runs. The prediction of copying includes {START:g} s for the start of the program, the measurement only in runs whose "
+            "optimisation was not timed by parts."
+        ),
+        "",
+        *_paragraph(
+            "In choosing cells and searching in them, comparing candidates is cheap, since it goes by vectors. Putting them into a list "
+            "is not, since it goes one by one: k (1 + log(candidates / k)) of them are put in. A single cost for each of them, "
+            f"{INSERT} operations, was found from these runs and suits both stages at all sizes."
         ),
         *(
-            ["Only one size was run: its rates are its own, so that this is no check yet."]
+            line
+            for run in runs
+            if "joins_from" in run
+            for line in (
+                "",
+                *_paragraph(
+                    "The largest run was made before rounds of joins were counted. That there were two is inferred from what they cost, "
+                    "so its join does not check the model."
+                ),
+            )
+        ),
+        *(
+            ["", "Only one size was run: its rates are its own, so this is no check yet."]
             if len(_sizes(runs)) < 2
             else []
         ),
@@ -373,7 +422,7 @@ def _totals(run: dict[str, Any], rate: dict[str, float]) -> tuple[dict[str, floa
 
 def _furthest_off(alone: Sequence[dict[str, Any]], rate: dict[str, float]) -> list[str]:
     """A sentence on the stage of each size whose prediction is the worst."""
-    lines = []
+    lines = ["Of the stages that take a twentieth of the time or more, the worst predicted ones are:", ""]
     for run in alone:
         used, told = _totals(run, rate)
         skipped = {"sum", "optimise"} if "parts" in run else {"sum"}
@@ -385,15 +434,31 @@ def _furthest_off(alone: Sequence[dict[str, Any]], rate: dict[str, float]) -> li
         name = max(ratios, key=lambda each: abs(math.log(ratios[each])))
         rows = f"{run['rows']:,}".replace(",", " ")
         lines.append(
-            f"- {rows} rows: of the stages that take a twentieth or more, {name} is furthest off, predicted at {ratios[name]:.1f} times its cost."
+            f"- {rows} rows: {name} is furthest off, predicted at {ratios[name]:.1f} times its cost."
         )
     lines += [
         "",
-        "The optimisation of the largest run was not told by parts: it is predicted with as many evaluations, trees and nodes as of 100 000 rows. Two things cost a row more there than a tenth",
-        "as many, as `benchmarks.evaluation` told on copies of pairs and map up to 10 000 000 rows (`benchmarks/results/shards.md`). Arrays of more than 32 MiB go back to the system, which hands them out anew:",
-        f"{FRESH * 1e9:.1f} s for each GB, in all parts. Transforms of grids did most of that in that run, 0.02 microseconds a node more than now that a few rows are transformed at a time. And pairs of more than four million",
-        f"rows do not stay mapped: where the system has kept nothing of them they are read from the disk, {READ * 1e9:.1f} s for each GB, which is counted. What is left was not found: that run may have made more",
-        "evaluations, which `benchmarks.scale` counts since.",
+        *_paragraph(
+            "The optimisation of the largest run was not timed by parts. Its prediction assumes as many evaluations, trees and nodes as "
+            "those of 100 000 rows. Two things make a row more expensive there, as `benchmarks.evaluation` found on copies of pairs and map "
+            "up to 10 000 000 rows (`benchmarks/results/shards.md`):"
+        ),
+        "",
+        *_paragraph(
+            "- *Large arrays.* Arrays of more than 32 MiB go back to the system, which hands them out anew: "
+            f"{FRESH * 1e9:.1f} s for each GB, in all parts. In that run, transforms of grids did most of this: 0.02 microseconds a node more "
+            "than now, when a few rows are transformed at a time.",
+            "  ",
+        ),
+        *_paragraph(
+            "- *Pairs on disk.* Pairs of more than four million rows do not stay mapped. Where the system has kept none of them, they are read "
+            f"from the disk, {READ * 1e9:.1f} s for each GB; the model counts this.",
+            "  ",
+        ),
+        "",
+        *_paragraph(
+            "The rest of the difference is unexplained. That run may have made more evaluations, which `benchmarks.scale` counts since."
+        ),
     ]
     return lines
 
@@ -406,9 +471,15 @@ def _workers(runs: Sequence[dict[str, Any]], rate: dict[str, float], beside: Ove
     lines = [
         "## With workers",
         "",
-        "Processor seconds of all processes, measured / predicted, and what the model says must go through the shared disk. Equal digests are maps of the same bytes; runs told by parts are of later code, and not listed.",
-        f"The overhead is fitted to these runs: {beside.worker:.1f} s for each worker (it starts, and loads what it needs), {1000 * beside.task:.0f} ms for each task,",
-        f"{1e9 * beside.byte:.1f} s for each GB on the shared disk.",
+        *_paragraph(
+            "Processor seconds of all processes, measured / predicted, and the bytes that by the model must go through the shared disk. "
+            "Equal digests are maps of the same bytes. Runs that were timed by parts are of later code and not listed."
+        ),
+        "",
+        *_paragraph(
+            f"The overhead is fitted to these runs: {beside.worker:.1f} s for each worker (which starts and loads what it needs), "
+            f"{1000 * beside.task:.0f} ms for each task, and {1e9 * beside.byte:.1f} s for each GB on the shared disk."
+        ),
         "",
         "| rows | workers | processor seconds | bytes of the optimisation | peak, GB | digest |",
         "|---|---|---|---|---|---|",
@@ -432,8 +503,10 @@ def _forecasts(rate: dict[str, float], beside: Overhead) -> list[str]:
     lines = [
         "## More rows, more machines",
         "",
-        f"Predicted, for machines of {machine.cores} processors as fast as those that ran, each with {_bytes(machine.disk)}/s of the shared disk; nothing",
-        "of this was run. 50 columns.",
+        *_paragraph(
+            "These are predictions; none of this was run. Rows have 50 columns. Machines have "
+            f"{machine.cores} processors as fast as those that ran, and each gets {_bytes(machine.disk)}/s of the shared disk."
+        ),
         "",
         "| rows | folder | client's memory | a worker's | 1 machine | 4 | 16 | 64 | 256 |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -450,14 +523,28 @@ def _forecasts(rate: dict[str, float], beside: Overhead) -> list[str]:
     return [
         *lines,
         "",
-        "What ends the growth, in this order:",
+        "What limits the growth, in the order in which it is met:",
         "",
-        "- **2³¹ rows**: rows are numbered in 32 bits on disk. 10¹⁰ rows would need 64, and about 1.6 times the folder.",
-        "- **The client's memory**: coordinates, what L-BFGS remembers of them and the grid are in one process. "
-        "Beyond, the vectors of L-BFGS would have to be sharded too: its inner products are sums over shards, so the bytes could stay the same.",
-        "- **What the client does alone**: it transforms the grid, to which every group of eight blocks adds its own; and where a map has spread out, "
-        "a quarter to a half of the evaluations, it sums the repulsion by a tree, which is not cut into shards. This is most of the time beyond a few machines.",
-        "- **The choice of cells** grows as n^1.5. A tree of cells would make it n log n; its recall on overlapping clusters was too low when it was tried on two levels.",
+        *_paragraph(
+            "- **2³¹ rows**: rows are numbered in 32 bits on disk. 10¹⁰ rows would need 64 bits, and about 1.6 times the folder.",
+            "  ",
+        ),
+        *_paragraph(
+            "- **The client's memory**: coordinates, L-BFGS's history of them, and the grid are in one process. To go beyond, the vectors of "
+            "L-BFGS would have to be sharded too. Its inner products are sums over shards, so the bytes could stay the same.",
+            "  ",
+        ),
+        *_paragraph(
+            "- **What the client does alone**: it transforms the grid, to which every group of eight blocks adds its own. Where a map has "
+            "spread out, in a quarter to a half of the evaluations, it also sums the repulsion by a tree, which is not divided into shards. "
+            "Beyond a few machines this is most of the time.",
+            "  ",
+        ),
+        *_paragraph(
+            "- **The choice of cells** grows as n^1.5. A tree of cells would make it n log n. It was tried on two levels, and its recall on "
+            "overlapping clusters was too low.",
+            "  ",
+        ),
         "",
     ]
 
