@@ -4,7 +4,7 @@
 
 Each choice is NEAR:NEAR_SHARE:HELD: the perplexity of the nearer scale over n_neighbors, what a row gives to it (`winkel.methods.mde.neighbors`), and by
 what the attraction of mid-near pairs on the way is multiplied. The mean over data sets and seeds is what a choice is judged by; the data sets say
-whether it holds everywhere. `--fresh` takes four data sets that nothing was chosen on.
+whether it holds everywhere. `--fresh` takes four data sets that played no part in any choice.
 """
 
 from __future__ import annotations

@@ -20,10 +20,9 @@ ENTRY = Entry(
     reference="winkel ready",
     timings=("process", "import"),
     notes=(
-        "Each import in a process of its own; numpy and scikit-learn from winkel's environment, which "
-        "winkel also uses. winkel imports its parts at their first use: `winkel ready` has `graph.knn` and"
-        " `MDE` at hand, as the peers have their estimators after their import; `winkel` is the bare "
-        "import. `× winkel` is the median over the rounds of an import's time over that of `winkel ready` "
-        "in the same round.",
+        "Each import runs in a process of its own. numpy and scikit-learn are those of winkel's environment, which winkel also uses. winkel "
+        "imports its parts at their first use: `winkel` is the bare import, and `winkel ready` has `graph.knn` and `MDE` at hand, as the "
+        "other packages have their estimators after their import. `× winkel` is the median over the rounds of an import's time divided by "
+        "that of `winkel ready` in the same round.",
     ),
 )

@@ -83,10 +83,12 @@ ENTRY = Entry(
     quick=("quadratic-m2", "push-and-pull-m2"),
     score=score,
     notes=(
-        "Time is that of 40 iterations from the same random start, with setting up the problem (for winkel also "
-        "20 evaluations after it); `ms an iteration` is the median over the 40 by each library's own clock.",
-        "An evaluation is the value and the gradient. Its share of the bandwidth is the bytes that it must touch "
-        "over its time, against a plain copy of 400 MB by one thread on the same machine; coordinates that stay "
-        "in the caches between uses can bring it above 1.",
+        "- *Times* are of 40 iterations from the same random start, including the set-up of the problem, and for winkel also 20 "
+        "evaluations after it. `ms an iteration` is the median over the 40 by each library's own clock.\n"
+        "- An *evaluation* computes the value and the gradient. Its share of the bandwidth is the number of bytes that it must touch divided "
+        "by its time, compared with a plain copy of 400 MB by one thread on the same machine. Coordinates that stay in the caches between "
+        "uses can bring it above 1.\n"
+        "- *× winkel* above 1 means that winkel is faster. ≈ compares processor time, where contestants were not run in turn or other "
+        "processes used the machine.",
     ),
 )

@@ -54,13 +54,14 @@ ENTRY = Entry(
     quick=("mnist50",),
     score=score,
     notes=(
-        "Time is that from the data in memory to the map, of two dimensions unless named otherwise. `× winkel` is the median over "
-        "the rounds of a contestant's time over that of `winkel MDE` in the same round: above 1, winkel is faster. "
-        "What is compiled or imported at first use is in the first call, and a fresh process takes that and the import; the "
-        "second call is in the same process. UMAP uses more than one thread only without a seed, and PaCMAP searches neighbours on one "
-        "thread with a seed; both ways are shown. winkel's t-SNE, two-kernel LLE and UMAP are `AttractRepel`.",
-        f"Trustworthiness and neighbour recall at k on {SAMPLE} sampled rows against all others; accuracy "
-        "of 10 map neighbours on the last seventh of the rows (MNIST's test rows), voted by the rows "
-        "before it; strays: the extent over that of the middle 99 %.",
+        "- *Times* are from the data in memory to the map, of two dimensions unless named otherwise. The first call includes what is compiled or imported at first use; the second call "
+        "is in the same process.\n"
+        "- *× winkel* is the median over the rounds of a contestant's time divided by that of `winkel MDE` in the same round. Above 1, "
+        "winkel is faster. ≈ compares processor time, where contestants were not run in turn or other processes used the machine.\n"
+        "- *Seeds and threads.* UMAP uses more than one thread only without a seed, and PaCMAP searches neighbours on one thread with a "
+        "seed; both are shown with and without one. winkel's t-SNE, two-kernel LLE and UMAP are `AttractRepel`.\n"
+        f"- *Trustworthiness* and *neighbour recall* at k compare {SAMPLE} sampled rows with all others.\n"
+        "- *Accuracy* is that of 10 map neighbours on the last seventh of the rows (MNIST's test rows), with the rows before it as voters.\n"
+        "- *Strays* is the map's extent divided by that of its middle 99 %.",
     ),
 )

@@ -52,13 +52,13 @@ ENTRY = Entry(
     score=score,
     growth=tuple(dataset.name for dataset in CLUSTERS),
     notes=(
-        "Time is that from the data in memory to the lists of the k nearest, the row itself left out. "
-        "`× winkel` is the median over the rounds of a contestant's time over that of `winkel approximate` "
-        "in the same round: above 1, winkel is faster. What is compiled or imported at first use is in the "
-        "first call; the second call is in the same process.",
-        f"Recall: share of the true k nearest on {SAMPLE} sampled rows against brute force in float64, "
-        "ties counted. Distance error: largest error of a reported distance over the mean distance. "
-        "`pynndescent 60` has `max_candidates=60`, as UMAP and PyMDE set it. hnswlib: M=16, "
-        "ef_construction=200; compare the fastest that reaches 0.99.",
+        "- *Times* are from the data in memory to the lists of the k nearest rows, without the row itself. The first call includes what is compiled or imported at first use; the second call "
+        "is in the same process.\n"
+        "- *× winkel* is the median over the rounds of a contestant's time divided by that of `winkel approximate` in the same round. Above 1, "
+        "winkel is faster. ≈ compares processor time, where contestants were not run in turn or other processes used the machine.\n"
+        f"- *Recall* is the share of the true k nearest on {SAMPLE} sampled rows, compared with brute force in float64, ties counted.\n"
+        "- *Distance error* is the largest error of a reported distance divided by the mean distance.\n"
+        "- `pynndescent 60` has `max_candidates=60`, as UMAP and PyMDE set it. hnswlib has M=16 and ef_construction=200; compare the "
+        "fastest setting of it that reaches 0.99.",
     ),
 )

@@ -152,33 +152,33 @@ HIGHER = (
     "recall 15", "recall 50", "recall 150", "R_NX AUC", "trustworthiness", "continuity", "distance correlation", "10-NN accuracy",
 )  # fmt: skip
 LOWER = ("links cut", "torn pieces", "strays")
-NEAREST = "t-SNE spends its whole attraction on the nearest rows; a part of the default's goes to wider neighbourhoods, which R_NX AUC counts."
-LOOSE = "Methods that attract strongly hold rows together, strangers included: they cut less and lose the nearest neighbours instead."
+NEAREST = "t-SNE spends all of its attraction on the nearest rows. The default spends a part of it on wider neighbourhoods, which R_NX AUC rewards."
+LOOSE = "Methods that attract strongly hold rows together, also those that do not belong together. They cut fewer links and lose the nearest neighbours instead."
 # Why a peer may be ahead in a column: a sentence of ours beside the counts, which are made from the table.
 COMMENTS = {
-    "first call s": "A fixed number of cheap steps over sampled pairs or triples, or one eigenproblem: on few rows that is less than a "
-    "repulsion between all pairs.",
-    "second call s": "As the first call, without what is loaded or compiled at first use.",
+    "first call s": "These methods take a fixed number of cheap steps over sampled pairs or triples, or solve one eigenproblem. On few rows that is less "
+    "work than a repulsion between all pairs.",
+    "second call s": "as for the first call, but without what is loaded or compiled at first use.",
     "recall 15": NEAREST,
     "recall 50": NEAREST,
-    "recall 150": "150 rows are a whole group in the smaller data sets; methods that pack groups tightly get them right as groups.",
-    "R_NX AUC": 'A connected surface such as the mammoth the default keeps in one piece, at the price of some neighbours; `focus="neighbors"` tears it '
+    "recall 150": "In the smaller data sets, 150 rows are a whole group. Methods that pack groups tightly get them right as groups.",
+    "R_NX AUC": 'The default keeps a connected surface such as the mammoth in one piece, at the price of some neighbours. `focus="neighbors"` tears it '
     "as t-SNE does.",
     "trustworthiness": NEAREST,
     "continuity": LOOSE,
-    "distance correlation": "Methods that start from principal components and hardly leave them, or that ask for distances (MDS, Isomap), keep the "
-    'large ones; the default asks for neighbours. `wk.MDE(focus="shape")` and `preserve="distances"` are for this score. Of a rolled-up plane '
-    "it counts distances straight through the roll, which a flat map should not keep.",
-    "10-NN accuracy": "Decided by a seventh of the rows: of digits and COIL-20 one row is 0.4 to 0.5 points, so most of these leads are a few rows.",
+    "distance correlation": "Methods that start from principal components and hardly leave them, or that preserve distances (MDS, Isomap), keep the "
+    'large distances. The default preserves neighbours; `wk.MDE(focus="shape")` and `preserve="distances"` are for this score. On a rolled-up plane '
+    "the score counts distances straight through the roll, which a flat map should not keep.",
+    "10-NN accuracy": "This is decided by a seventh of the rows. On digits and COIL-20 one row is 0.4 to 0.5 points, so most of these leads are a few rows.",
     "links cut": LOOSE,
     "torn pieces": LOOSE,
-    "strays": "Tight groups have hard edges; a soft edge reaches a few percent beyond the middle 99 %.",
-    "peak MB": "On few rows most of winkel's peak is what importing scikit-learn brings along: pandas and pyarrow, which winkel's environment has and the "
-    "peers' has not. `over import MB` leaves imports out.",
+    "strays": "Tight groups have hard edges. A soft edge reaches a few percent beyond the middle 99 %.",
+    "peak MB": "On few rows most of winkel's peak is due to imports: importing scikit-learn also imports pandas and pyarrow, which are in winkel's environment but "
+    "not in that of the other packages. `over import MB` leaves imports out.",
 }
 ENTRY = Entry(
     name="panel",
-    title="Unlike data, every scale",
+    title="Varied data, at every scale",
     contestants=(
         _winkel("MDE", "mde"),
         _winkel("t-SNE", "tsne"),
@@ -207,14 +207,18 @@ ENTRY = Entry(
     keeps_maps=True,
     checks_bytes=False,
     notes=(
-        f"Data sets of more than {ROWS} rows are cut to so many, drawn at random. Scores are measured on {SAMPLE} sampled rows, each against all "
-        "others; accuracy is that of 10 map neighbours on a random seventh of the rows. Pieces, links cut and torn pieces: rows of "
-        "the map are linked when nearer than three times the larger of their distances to the fifth neighbour; links cut is the share of "
-        "the data's neighbour links that run between pieces; a piece is torn when more than 5 % of its links do. Strays: the map's extent over that "
-        "of its middle 99 %. **Bold**: better than winkel MDE. `× winkel` above 1: winkel is faster; ≈ compares processor time, where rows were not run in turn "
-        "or not on a quiet machine (`others took`: the largest share of their cores that other processes had). First and second call: cold "
-        "and warm, in one process. Co-authors are given as a matrix of distances, which only some contestants "
-        "take.",
+        "Twelve data sets, mapped by winkel and by other packages, each with its defaults. **Bold** is better than `winkel MDE`.",
+        f"- *Data.* Sets of more than {ROWS} rows are reduced to that number, drawn at random. Co-authors are given as a matrix of distances, "
+        "which only some contestants take.\n"
+        "- *Times.* First and second call are cold and warm, in one process. `× winkel` above 1 means that winkel is faster. ≈ compares "
+        "processor time, where rows were not run in turn or not on a quiet machine (`others took` is the largest share of their cores that "
+        "other processes had).\n"
+        f"- *Scores* are measured on {SAMPLE} sampled rows, each compared with all others. Accuracy is that of 10 map neighbours on a random "
+        "seventh of the rows.\n"
+        "- *Pieces.* Two rows of the map are linked when they are nearer than three times the larger of their distances to the fifth "
+        "neighbour; a piece is what such links hold together. `links cut` is the share of the data's neighbour links that run between pieces. "
+        "A piece is torn when more than 5 % of its links do.\n"
+        "- *Strays* is the map's extent divided by that of its middle 99 %.",
         "![Every map of the panel: a row for each data set, a column for each contestant](panel.png)",
     ),
 )

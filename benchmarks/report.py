@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
@@ -65,13 +66,24 @@ def session(record: Record, section: Record) -> Record:
     return record.get("session") or {key: (section | section["task"])[key] for key in SESSION}
 
 
+def wrapped(text: str) -> str:
+    """Prose in lines of at most 120 characters; a line that begins with "- " is an item of a list."""
+    lines = []
+    for line in text.split("\n"):
+        indent = "  " if line.startswith("- ") else ""
+        lines += textwrap.wrap(
+            line, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+    return "\n".join(lines)
+
+
 def markdown(entry: Entry, sections: dict[str, Record]) -> str:
     """The whole page of an entry."""
-    parts = [f"# {entry.title}", *entry.notes]
+    parts = [f"# {entry.title}", *(wrapped(note) for note in entry.notes)]
     if entry.glance:
         parts += ["## At a glance", f"Each cell: {', '.join(entry.glance)}.", glance(entry, sections)]
     if entry.comments:
-        parts += [f"## Where a peer is ahead of {entry.reference}", *ahead(entry, sections)]
+        parts += [f"## Where another package is ahead of {entry.reference}", *ahead(entry, sections)]
     for name, section in sections.items():
         parts += [f"## {name}", circumstances(section), table(entry, section), *remarks(entry, section)]
     growth = growth_table(entry, sections)
@@ -278,7 +290,7 @@ def remarks(entry: Entry, section: Record) -> list[str]:
     if busy:
         lines.append(
             f"- **Not quiet**: other processes took more than {BUSY:.0%} of the machine during runs of {', '.join(busy)} "
-            f"(up to {max(busy.values()):.0%}). Their times by the clock say little; ≈ compares processor time. Scores do not suffer."
+            f"(up to {max(busy.values()):.0%}). Their wall-clock times say little; ≈ compares processor time. Scores are not affected."
         )
     for name, same in section["same_bytes"].items():
         lines.append(f"- {name}: {'the same bytes' if same else 'DIFFERENT BYTES'} for n_jobs 1 and 2")
@@ -306,16 +318,16 @@ def ahead(entry: Entry, sections: dict[str, Record]) -> list[str]:
                         slight += 1
         count = slight + sum(map(len, won.values()))
         if count:
-            share = (lambda x: f"{x:.0%} less") if column in columns else (lambda x: f"{x:.2g}")
+            share = (lambda x: f"{x:.0%}") if column in columns else (lambda x: f"{x:.2g}")
             told = "; ".join(
-                f"{peer} on {', '.join(leads)} (up to {share(max(leads.values()))})"
+                f"{peer} on {', '.join(leads)} (by up to {share(max(leads.values()))})"
                 for peer, leads in won.items()
             )
-            little = f"{slight} by no more than {SLIGHT:g}" if slight else ""
+            little = f"{slight} {'cell' if slight == 1 else 'cells'} by at most {SLIGHT:g}" if slight else ""
             lines.append(
-                f"- **{column}**, {count} of {total} cells: {'; '.join(filter(None, (told, little)))}. {why}"
+                f"- **{column}**, {count} of {total} cells: {'; '.join(filter(None, (told, little)))}. *Why:* {why}"
             )
-    return ["\n".join(lines)] if lines else ["Nowhere."]
+    return [wrapped("\n".join(lines))] if lines else ["Nowhere."]
 
 
 def lead_of(entry: Entry, record: Record, reference: Record, column: str, cost: str | None) -> float | None:

@@ -254,17 +254,17 @@ def kernel_cases(small: bool) -> dict[str, tuple[Callable[[], Any], float, float
 
 # What keeps a kernel below half of its limit, by the beginning of its name.
 STOPS = {
-    "product of matrices": "It never fuses a product with a sum, so that every processor gives the same bytes, which takes twice the instructions.",
-    "gram matrix": "A product is never fused with a sum, so that every processor gives the same bytes, which takes twice the instructions. With 32 columns "
-    "there is little to keep in registers besides.",
-    "exact search, 16": "Only products are counted. Beside 16 of them each pair has a comparison with the farthest neighbour so far, and some an insertion "
-    "into a sorted list, which is the difference to lists of 1: {insertion:.0f} ns for each of the k (1 + ln(n / k)) insertions that a row of normal "
-    "columns has.",
-    "exact search, 128": "As with 16 columns, where comparisons and lists weigh more.",
-    "gradient over random pairs": "At both ends of each pair more is done than reading the far one: the distance, the derivative and two sums, for log1p a "
-    "division and a logarithm besides. Pairs of a neighbour graph, whose rows are ordered, miss the cache less often than these.",
-    "perplexity": "Each bisection sums its exponentials in lanes that the source fixes, and rows end after different numbers of bisections.",
-    "sums of columns": "Each column is summed in double precision in lanes that the source fixes, so that additions wait for each other.",
+    "product of matrices": "It never fuses a product with a sum, so that every processor gives the same bytes. This takes twice the instructions.",
+    "gram matrix": "A product is never fused with a sum, so that every processor gives the same bytes. This takes twice the instructions. Moreover, with 32 "
+    "columns there is little to keep in registers.",
+    "exact search, 16": "Only products are counted. In addition to 16 of them, each pair is compared with the farthest neighbour so far, and some pairs are "
+    "inserted into a sorted list. The insertions are the difference to lists of 1: {insertion:.0f} ns for each of the k (1 + ln(n / k)) insertions that a "
+    "row of normally distributed columns has.",
+    "exact search, 128": "As with 16 columns, where comparisons and insertions weigh more.",
+    "gradient over random pairs": "The limit counts only the read of the far end. At both ends of each pair, the distance, the derivative and two sums are "
+    "computed as well, and for log1p a division and a logarithm. Pairs of a neighbour graph, whose rows are ordered, miss the cache less often than these.",
+    "perplexity": "Each bisection sums its exponentials in lanes that the source code fixes, and rows end after different numbers of bisections.",
+    "sums of columns": "Each column is summed in double precision in lanes that the source code fixes, so additions wait for each other.",
 }
 
 
@@ -318,7 +318,7 @@ def kernels(small: bool) -> list[str]:
         *lines,
         *(line for _, line in rows),
         "",
-        "What keeps those below half of their limit:",
+        "Why some kernels stay below half of their limit:",
         "",
         *told,
     ]

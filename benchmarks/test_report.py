@@ -94,7 +94,8 @@ def test_leads_of_peers_are_counted_named_and_explained(folder):
     slight = section("monday", winkel=(1, 2, 0.5), peer=(4, 3, 0.505))
     text = report.write(ENTRY, "toy", {"a": leads, "b": slight}, keep=False)
     assert (
-        "- **recall**, 2 of 2 cells: peer on a (up to 0.1); 1 by no more than 0.01. It tries harder." in text
+        "- **recall**, 2 of 2 cells: peer on a (by up to 0.1); 1 cell by at most 0.01. *Why:* It tries harder."
+        in text
     )
     assert "| a | 0.5 | **0.6** |" in text
     assert "first call s**," not in text  # winkel is faster in both
