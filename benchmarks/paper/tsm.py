@@ -308,6 +308,7 @@ def words(args: argparse.Namespace) -> None:
         f"{len(X)} words of {args.vectors}, all {X.shape[1]} dimensions: semantic {plain['semantic']:.1%}, syntactic {plain['syntactic']:.1%}"
     )
     curves: dict[str, dict[str, list[float]]] = {kind: {"TSM": [], "SVD": []} for kind in plain}
+    kept: dict[str, list[tuple[float, float]]] = {"TSM": [], "SVD": []}
     for d in args.dimensions:
         model = wk.TSM(
             d,
@@ -318,10 +319,31 @@ def words(args: argparse.Namespace) -> None:
             n_jobs=args.jobs,
         ).fit(X)
         for name, Y in (("TSM", model.embedding_), ("SVD", svd_map(X, d))):
-            describe(name, d, X, Y, model.threshold_, args.sample)
+            kept[name].append(describe(name, d, X, Y, model.threshold_, args.sample))
             for kind, value in rates(Y).items():
                 curves[kind][name].append(value)
                 print(f"        {name} {kind} {value:.1%}", flush=True)
+    print()
+    note = f"{args.vectors}'s words for FastText's"
+    for k, d in enumerate(args.dimensions):
+        what = f"{len(X)} words of {args.vectors}, d = {d},"
+        (angle, shared), (linear_angle, linear_shared) = kept["TSM"][k], kept["SVD"][k]
+        against(
+            f"fig 3, {what} deviation of TSM over that of SVD, which the paper finds below 1",
+            angle / linear_angle, 1.0, lower=True, other_data=note,
+        )  # fmt: skip
+        against(
+            f"fig 4, {what} J of TSM over that of SVD, which the paper finds above 1",
+            shared / linear_shared, 1.0, other_data=note,
+        )  # fmt: skip
+        for kind, curve in curves.items():
+            against(
+                f"fig 5, {what} {kind} analogies of TSM",
+                curve["TSM"][k],
+                curve["SVD"][k],
+                beside="SVD",
+                other_data=note,
+            )
     for kind, curve in curves.items():
         plot_by_dimension(
             args.dimensions,
