@@ -363,7 +363,7 @@ def _counts() -> list[str]:
 
 def _checked(runs: Sequence[dict[str, Any]], rate: dict[str, float]) -> list[str]:
     lines = [
-        "## Predictions beside runs",
+        "## Predictions and measurements",
         "",
         *_paragraph(
             "Processor seconds, measured / predicted, without workers, on two cores of a shared machine. Rates are medians over these "
