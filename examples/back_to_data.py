@@ -1,4 +1,4 @@
-"""From the map back to the data: pictures that places stand for, with the error to be expected."""
+"""From the map back to the data: the pictures that places on the map stand for, with the expected error."""
 
 import sys
 from pathlib import Path
@@ -14,5 +14,5 @@ mde = wk.MDE(random_state=0).fit(digits.X[:-50])
 new = digits.X[-50:]
 found, error = mde.inverse_transform(mde.transform(new), return_error=True)
 true = np.linalg.norm(found - new, axis=1)
-print(f"new digits, there and back: error {true.mean():.1f}, stated {error.mean():.1f}")
+print(f"new digits, mapped and decoded again: error {true.mean():.1f}, expected error {error.mean():.1f}")
 wk.plot_decoded(mde, (8, 8), title="What places of the map stand for", path=folder / "back_to_data.png")

@@ -1,4 +1,4 @@
-"""Chapter 12: single cells, and cells that come later placed in the finished map."""
+"""Chapter 12: a map of single cells, and new cells placed on the finished map."""
 
 import sys
 from pathlib import Path
@@ -19,6 +19,6 @@ Y[later] = mde.transform(cells.X[later])
 index, _ = wk.graph.knn_query(Y[later], Y[~later], 10)
 votes = cells.y[~later][index]
 right = np.mean([np.bincount(v).argmax() == y for v, y in zip(votes, cells.y[later])])
-print(f"{later.sum()} later cells: their 10 nearest on the map tell the right type for {right:.1%}")
+print(f"{later.sum()} new cells: for {right:.1%}, the 10 nearest points on the map predict the right type")
 names = np.array([cells.label_names.get(int(c), str(c)) for c in cells.y])
 wk.plot(Y, labels=names, title="Cells of three patients", path=folder / "cells.png")

@@ -1,4 +1,4 @@
-"""Chapter 10: US counties by demographics, coloured by votes, which took no part in making the map."""
+"""Chapter 10: US counties mapped by demographics, and coloured by votes that the fit did not use."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ mde = wk.MDE(random_state=0).fit(counties.X)
 index, _ = wk.graph.knn_query(mde.embedding_, mde.embedding_, 11)
 guess = counties.y[index[:, 1:]].mean(axis=1)  # the first neighbour is the county itself
 correlation = np.corrcoef(guess, counties.y)[0, 1]
-print(f"vote share told by the 10 nearest counties on the map: correlation {correlation:.2f}")
+print(f"vote share predicted by the 10 nearest counties on the map: correlation {correlation:.2f}")
 wk.plot(
     mde,
     values=counties.y,

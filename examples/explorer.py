@@ -1,4 +1,4 @@
-"""Handwritten digits as a page to look around in: three linked maps, and how far each place can be trusted."""
+"""Handwritten digits as a page to explore: three linked maps, and how far each point can be trusted."""
 
 import sys
 from pathlib import Path
@@ -20,7 +20,7 @@ maps = {
 
 
 def kept(map):
-    """Of each row, the share of its 15 nearest rows that are among the 15 nearest in the map."""
+    """For each row, the share of its 15 nearest rows that are among its 15 nearest on the map."""
     shown = wk.graph.knn(map.embedding_ if isinstance(map, wk.MDE) else map, 15).knn_indices
     return np.array([len(np.intersect1d(a, b)) / 15 for a, b in zip(truth, shown)])
 
@@ -29,7 +29,7 @@ reliability = {name: kept(map) for name, map in maps.items()}
 recall = {name: {"neighbor_recall": share.mean()} for name, share in reliability.items()}
 for name, share in reliability.items():
     print(
-        f"{name}: {share.mean():.0%} of the neighbours kept; {np.mean(share < 0.2):.0%} of the rows keep under a fifth"
+        f"{name}: keeps {share.mean():.0%} of the neighbours; {np.mean(share < 0.2):.0%} of the rows keep less than a fifth"
     )
 
 path = wk.write_html(

@@ -1,7 +1,7 @@
-"""Attraction and repulsion (Draganov and Dohn 2023, section 6): are t-SNE and UMAP maps of another kind than classical ones?
+"""Attraction and repulsion (Draganov and Dohn 2023, section 6): do t-SNE and UMAP make maps of another kind than classical methods?
 
-Classical and modern methods map the same rows; for every pair of methods the similarity of their maps is averaged over
-datasets, and eq 8 says how well each kind of similarity tells the two classes apart. Run: python forces.py [folder] [rows]
+Classical and modern methods map the same rows. For every pair of methods, the similarity of their maps is averaged over
+data sets. Equation 8 says how well each kind of similarity separates the two classes. Run: python forces.py [folder] [rows]
 """
 
 import itertools
@@ -25,7 +25,7 @@ def forces(objective: str, X: np.ndarray) -> np.ndarray:
 
 
 def isomap(X: np.ndarray) -> np.ndarray:
-    """Isomap with as many neighbours as it takes to join all rows."""
+    """Isomap, with enough neighbours to connect all rows."""
     n_neighbors = 15
     while wk.graph.knn(X, n_neighbors).components()[0] > 1:
         n_neighbors *= 2

@@ -1,4 +1,4 @@
-"""Chapter 11: genes of Europeans make a map of Europe; with bad data mixed in PCA loses it and robust MDE does not."""
+"""Chapter 11: genes of Europeans make a map of Europe. If bad data is mixed in, PCA loses that map and robust MDE does not."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ n = len(clean)
 
 
 def europe(Y: np.ndarray) -> float:
-    """How much of the variance of longitude and latitude a straight-line fit on the map explains."""
+    """Share of the variance of longitude and latitude that a linear fit on the map explains."""
     A = np.column_stack([Y[:n], np.ones(n)])
     residual = place - A @ np.linalg.lstsq(A, place, rcond=None)[0]
     return 1 - float((residual**2).sum() / ((place - place.mean(axis=0)) ** 2).sum())
@@ -36,7 +36,7 @@ def papers(X: np.ndarray) -> np.ndarray:
 
 
 def robust(X: np.ndarray) -> np.ndarray:
-    """PCA is quadratic MDE with weights x·y. Here the weights are cosines, of rows that mutual neighbours join."""
+    """PCA is quadratic MDE with weights x·y. Here the weights are cosines, and only mutual neighbours are connected."""
     graph = wk.graph.knn(X, 15, random_state=0)
     mutual = graph.weights > 1
     joined = wk.Graph.from_edges(graph.edges[mutual], n=len(X), distances=graph.edge_distances[mutual])

@@ -1,4 +1,4 @@
-"""Chapter 8: a map of handwritten digits, and the pairs that it gets most wrong."""
+"""Chapter 8: a map of handwritten digits, and the pairs that the map gets most wrong."""
 
 import sys
 from pathlib import Path
@@ -18,6 +18,6 @@ print(mde.result_, f"{mde.history_.seconds[-1]:.1f} s in the solver")
 pairs, distortions = mde.problem_.high_distortion_pairs(mde.embedding_, 2000)
 similar = mde.graph_.adjacency[pairs[:, 0], pairs[:, 1]] > 0
 mixed = mnist.y[pairs[:, 0]] != mnist.y[pairs[:, 1]]
-print(f"of the 2 000 pairs of highest distortion {similar.mean():.0%} are neighbours torn apart;")
+print(f"of the 2 000 pairs of highest distortion, {similar.mean():.0%} are neighbours that were torn apart;")
 print(f"{mixed[similar].mean():.0%} of those show two different digits")
 wk.plot(mde, labels=mnist.y, title="MNIST by wk.MDE()", path=folder / "images.png")

@@ -1,4 +1,4 @@
-"""K-Deep Simplex: moons and digits as mixtures of a few atoms; their clusters, beside k-means; and pictures.
+"""K-Deep Simplex: moons and digits as mixtures of a few atoms; their clusters, compared with k-means; and pictures.
 
 python examples/kds.py [folder for pictures]
 """
@@ -33,7 +33,7 @@ model = wk.KDSClustering(10, n_atoms=200, random_state=0).fit(X)
 means = KMeans(10, random_state=0).set_params(n_init=5).fit_predict(X)
 print(f"digits, 200 atoms: accuracy {clustering_accuracy(digits.y, model.labels_):.3f},", end=" ")
 print(f"k-means {clustering_accuracy(digits.y, means):.3f};", end=" ")
-print(f"{model.codes_.nnz / len(X):.2f} atoms a row, {model.status_.sentence}")
+print(f"{model.codes_.nnz / len(X):.2f} atoms per row. {model.status_.sentence}")
 plot_atoms(model.atoms_, (8, 8), labels=model.atom_labels_, path=folder / "kds_atoms.png")
 plot_degrees(model.codes_, path=folder / "kds_degrees.png")
 plot_usage(model.codes_, path=folder / "kds_usage.png")

@@ -1,4 +1,4 @@
-"""t-SNE and UMAP by the names that scikit-learn, openTSNE and umap-learn gave their parameters: one import line changes."""
+"""t-SNE and UMAP with the parameter names of scikit-learn, openTSNE and umap-learn: only the import line changes."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Labels that draw rows together, some of them unknown, and how much of the separation is theirs; densities that are kept."""
+"""Labels in the fit, some of them unknown, and how much of the separation they cause; maps that keep densities."""
 
 import sys
 from pathlib import Path
@@ -17,7 +17,7 @@ for name, y, weight in (("none", None, 0.0), ("true", known, 0.9), ("drawn by lo
     model = wk.MDE(label_weight=weight, random_state=0).fit(digits.X, y)
     judged = digits.y if y is None or y is known else y
     excess = wk.measure(digits.X, model, labels=judged, scores=["label_excess"])["label_excess"].value
-    print(f"labels {name}: {excess:.2f} of the separation is the labels'")
+    print(f"labels {name}: {excess:.2f} of the separation comes from the labels")
 maps = {f"density={d}": wk.MDE(density=d, random_state=0).fit(digits.X) for d in (0.0, 1.0)}
 for name, model in maps.items():
     found = wk.measure(digits.X, model, scores=["density_correlation"])["density_correlation"].value

@@ -28,7 +28,7 @@ def digits(folder: Path) -> None:
     uncertain = model.outlier_score_ > np.quantile(model.outlier_score_, 0.95)
     print(f"  nearest neighbour on the map has the same label: {right.mean():.3f}")
     print(
-        f"  among the most uncertain 5 %: {right[uncertain].mean():.3f}, others {right[~uncertain].mean():.3f}"
+        f"  for the most uncertain 5 %: {right[uncertain].mean():.3f}, for all others: {right[~uncertain].mean():.3f}"
     )
     plot_variance(Y, model.variance_, labels=data.y, path=folder / "lvm-variance.png")
     plot_density(Y, bins=80, title="points in a cell", path=folder / "lvm-density.png")
@@ -44,7 +44,7 @@ def words(folder: Path, count: int = 5000) -> None:
     for name, Y in (("LVM, 10 dimensions", model.embedding_), ("PCA, 10", principal_start(X, 10))):
         found = knn_query(Y, Y, 11)[0][:, 1:]
         print(
-            f"words, {name}: nearest neighbour among the 10 nearest: {(found == first[:, None]).any(1).mean():.3f}"
+            f"words, {name}: nearest word is among the 10 nearest on the map: {(found == first[:, None]).any(1).mean():.3f}"
         )
     near = knn(model.embedding_, 4).knn_indices
     for word in ("river", "king", "happy"):
@@ -64,7 +64,7 @@ def strings(folder: Path) -> None:
 
 
 def edit_distance(a: str, b: str) -> float:
-    """Levenshtein's distance: letters to insert, delete or replace."""
+    """Levenshtein's distance: the number of letters to insert, delete or replace."""
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         before, row[0] = row[0], i

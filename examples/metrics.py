@@ -1,4 +1,4 @@
-"""Rows compared in the way that suits them: places on the globe, shares of a whole, sets, sparse or not, or by a function."""
+"""Metrics for different data: places on the globe, shares of a whole, dense and sparse sets, and a function of your own."""
 
 import sys
 from pathlib import Path

@@ -13,7 +13,7 @@ folder.mkdir(parents=True, exist_ok=True)
 network = wk.Graph.from_adjacency(wk.datasets.load_coauthorship("HepTh").X)
 count, component = network.components()
 network = network.subgraph(component == 0)
-print(f"largest of {count} components: {network.n} authors, {network.n_edges} pairs who wrote together")
+print(f"largest of {count} components: {network.n} authors, {network.n_edges} pairs of co-authors")
 
 mde = wk.MDE(preserve="distances", max_distances=2_000_000, max_iter=200, random_state=0).fit(network)
 loss = mde.problem_.distortion

@@ -1,4 +1,4 @@
-"""What a notebook shows of each result that ends a cell: tables, and scikit-learn's diagram of an estimator; here on one page.
+"""How a notebook shows the result at the end of a cell: tables, and scikit-learn's diagram of an estimator; here on one page.
 
 A map to explore, whose selection comes back to Python, is `widget = wk.explore(mde)` and then `widget.selection`.
 """

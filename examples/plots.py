@@ -1,4 +1,4 @@
-"""The layers of `wk.plot`, and charts beside maps, on one sheet: handwritten digits.
+"""The layers of `wk.plot` and the charts of `winkel.view` on one sheet, for handwritten digits.
 
 python examples/plots.py [folder for pictures]
 """

@@ -1,4 +1,4 @@
-"""Names on a map, and what sets a region apart: by columns of a table, and by words of texts."""
+"""Names on a map, and what sets a region apart: from the columns of a table, and from the words of texts."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""AnnData in, AnnData out: a map that scanpy can draw, how far it can be trusted, and later cells placed on it."""
+"""AnnData in, AnnData out: a map that scanpy can draw, how far it can be trusted, and new cells placed on it."""
 
 import sys
 from pathlib import Path
@@ -30,4 +30,4 @@ wk.scverse.write_html(
 )
 cells = wk.scverse.table(first, use_rep="X_pca")  # what every other call takes, with the columns of obs
 report = wk.measure(cells, first.obsm["X_by_type"], labels="cell_type")
-print(f"separation that only the labels made: {report['label_excess'].value:.2f}")
+print(f"separation that comes only from the labels: {report['label_excess'].value:.2f}")

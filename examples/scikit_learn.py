@@ -1,4 +1,4 @@
-"""In a scikit-learn pipeline: frames in and out, and weights routed to the step that wants them."""
+"""winkel in a scikit-learn pipeline: data frames in and out, and weights routed to the step that uses them."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Maps of data that changes: items stay comparable from map to map, with new ones coming in; as animation and slider."""
+"""Maps of changing data: items stay comparable from map to map while new ones arrive; as animation and slider."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Several tables of the same items: a map of both halves of digits, which tells more than either."""
+"""Several tables of the same items: a map of the two halves of digits, which shows more than a map of either half."""
 
 import sys
 from pathlib import Path

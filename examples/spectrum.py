@@ -1,4 +1,4 @@
-"""From the shape of the whole to the neighbours of each row: five maps of digits in a row, and along a slider."""
+"""From the overall shape to the neighbours of each row: five maps of digits in a row, and along a slider."""
 
 import sys
 from pathlib import Path

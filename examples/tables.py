@@ -1,4 +1,4 @@
-"""Tables as people have them: text and numbers, columns of other units, categories by Gower's distance; the shell too."""
+"""Tables as they occur in practice: text and numbers, columns in different units, Gower's distance for categories; also from the shell."""
 
 import sys
 from pathlib import Path
@@ -23,7 +23,7 @@ path.write_text("\n".join(lines) + "\n")
 numbers = wk.data.scaled(wk.data.read(path, numeric=True), "robust")
 print(f"numbers: {numbers.columns}, left out: {numbers.omitted}")
 mixed = wk.data.read(path, id="name", keep=["town"], encode="gower")
-print(f"with categories, by Gower's distance: {mixed.columns}")
+print(f"with categories, for Gower's distance: {mixed.columns}")
 by_gower = wk.MDE(metric="manhattan", random_state=0).fit(mixed)
 wk.plot(by_gower, labels=mixed.kept["town"], title="Animals", path=folder / "animals.png")
 main(["embed", str(path), "-o", str(folder / "animals-map.csv"), "--id", "name", "--label", "kind", "--keep", "town",

@@ -1,4 +1,4 @@
-"""Can I trust this map? Handwritten digits: the whole map, each point, made again, and beside other maps.
+"""Can I trust this map? Handwritten digits: scores of the whole map and of each point, repeated maps, and a comparison with other maps.
 
 python examples/trust.py [folder for pictures]
 """
@@ -28,7 +28,7 @@ print(points)
 worst = np.argsort(points.reliability)[:5]
 for i in worst:
     shown, real = y[points.false_neighbors[i]].tolist(), y[points.missing_neighbors[i]].tolist()
-    print(f"  row {i}, a {y[i]}: beside it by mistake {shown}, missing {real}")
+    print(f"  row {i}, a {y[i]}: false neighbours {shown}, missing neighbours {real}")
 plot_indicatrix(mde, points, path=folder / "trust-points.png")
 
 print(wk.stability(wk.MDE(), X, n_runs=2))
@@ -48,7 +48,7 @@ plot_comparison(comparison, path=folder / "trust-maps.png")
     needs=["map_neighbors", "labels"],
 )
 def same_digit(context):
-    """A score of one's own, which every report then has."""
+    """A custom score, which then appears in every report."""
     return (context.labels[context.map_neighbors] == context.labels[context.rows][:, None]).mean(axis=1)
 
 

@@ -1,4 +1,4 @@
-"""Digits and words in few dimensions that keep norms and small angles: wk.TSM beside linear projections."""
+"""Digits and words in a few dimensions that keep norms and small angles: wk.TSM compared with linear projections."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ X = wk.datasets.load_digits().X
 shown = wk.TSM(random_state=0).angle_histogram(X)
 plot_angles(shown, title="Angles between digits", path=out / "tsm_angles.png")
 print(
-    f"above a cosine of {shown.threshold:.3f} are 1 % of all pairs, and {shown.kept:.0%} of nearest neighbours"
+    f"1 % of all pairs, and {shown.kept:.0%} of nearest neighbours, have a cosine above {shown.threshold:.3f}"
 )
 print(wk.TSM.choose(X, n_components=(8, 16), sparsity=(0.98, 0.99)))
 
@@ -40,13 +40,13 @@ questions = wk.datasets.load_analogies()
 asked = {str(word).lower() for word in questions.X.ravel()}
 first = np.array([str(word) in asked for word in words.ids])
 order = np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)])[:3000]
-# These vectors have a large part in common, which says nothing about a word and makes all of them similar.
+# All these vectors share a large common part, which says nothing about a word and makes all words similar.
 vectors, names = words.X[order].astype(np.float32), words.ids[order]
 vectors -= vectors.mean(axis=0)
 kinds = np.where(questions.extras["semantic"], "semantic", "syntactic")
-# So few words have few similar ones each: a lower threshold gives every word more of them than there are dimensions.
+# Among so few words, each has only a few similar ones. A lower threshold gives every word more similar words than there are dimensions.
 by_angle = wk.TSM(32, sparsity=0.98, max_iter=80, random_state=0).fit_transform(vectors)
 for name, Y in (("TSM", by_angle), ("SVD", svd_map(vectors, 32))):
     found = complete_analogies(Y, names, questions.X, categories=kinds)
     rates = ", ".join(f"{kind} {score.value:.0%}" for kind, score in found.by_category.items())
-    print(f"analogies completed among {len(names)} words in 32 dimensions by {name}: {rates}")
+    print(f"{name}, {len(names)} words in 32 dimensions: analogies completed: {rates}")

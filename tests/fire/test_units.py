@@ -122,5 +122,5 @@ def test_a_parameter_in_the_unit_of_the_data_is_not_ignored(name, parameters):
 
 
 def test_new_rows_that_are_far_too_large():
-    with pytest.raises(InvalidInputError, match="too large beside the fitted rows"):
+    with pytest.raises(InvalidInputError, match="too large compared with the fitted rows"):
         make("MDE").fit(X * 1e-120).transform(X * 1e100)

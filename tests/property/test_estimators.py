@@ -175,7 +175,7 @@ def test_loaded_is_saved(instance, dtype, tmp_path):
 def test_what_cannot_be_saved_leaves_no_file(instance, tmp_path):
     with pytest.raises(NotFittedError):
         model(instance).save(tmp_path / "map")
-    with pytest.raises(ValueError, match="holds no code"):
+    with pytest.raises(ValueError, match="contains no code"):
         model(instance, callbacks=[print_nothing]).fit(X).save(tmp_path / "map")
     assert not list(tmp_path.iterdir())
 

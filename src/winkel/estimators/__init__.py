@@ -1,10 +1,10 @@
-"""The scikit-learn surface: estimators that hold parameters, validate once, call a method and keep its result.
+"""The scikit-learn interface: estimators that hold parameters, validate the input once, call a method and keep its result.
 
     MDE  LVM  TSM  KDS  KDSClustering  AttractRepel  TSNE  UMAP      one file each
-    registry.py   `estimator`, the decorator by which a class becomes known everywhere
-    base.py       Embedder: parameters of a run, results, features, files
-    forces.py     ForceEmbedder: what AttractRepel, TSNE and UMAP share, and names that other packages use
-    portable.py   parameters that are objects, in files
+    registry.py   `estimator`, the decorator that makes a class known everywhere
+    base.py       Embedder: run parameters, results, features, files
+    forces.py     ForceEmbedder: what AttractRepel, TSNE and UMAP share, and parameter names of other packages
+    portable.py   parameters that are objects, stored in model files
 
 Each is imported when first used: a map by one method does not wait for the others.
 """

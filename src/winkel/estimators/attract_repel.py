@@ -19,51 +19,51 @@ from .registry import estimator
 class AttractRepel(ForceEmbedder):
     """A map by attractions and repulsions between all pairs of rows (Draganov and Dohn 2023).
 
-    PCA, LLE, t-SNE and UMAP are losses over pairs with a kernel on the data and one on the map. What is particular to each
-    of them stands in `winkel.objectives`; here stands what they share. A parameter that the objective has no use for is
+    PCA, LLE, t-SNE and UMAP are losses over pairs, with one kernel on the data and one on the map. The parameters of each objective are
+    in `winkel.objectives`; the parameters here are those that all objectives share. A parameter that the objective does not use is
     refused.
 
-    X may also be a neighbour graph of `winkel.graph.knn`, where the objective needs no rows. `transform` places each new row
-    by itself where the forces of the fitted rows on it balance, by the kernels of the fit, and gives a row that equals a
-    fitted one that row's place (of equal fitted rows that of the first).
+    X may also be a neighbour graph of `winkel.graph.knn`, if the objective needs no rows. `transform` places each new row
+    on its own, where the forces of the fitted rows on it balance; a row that equals a fitted row gets that row's place (among equal
+    fitted rows, that of the first).
 
     Parameters
     ----------
     n_components : int, default=2
         Dimension of the map.
     objective : str or object of `winkel.objectives`, default="lle"
-        "lle" (locally linear embedding with a kernel on the map too), "tsne", "umap", "two_kernel_pca" or "pca" stand for
-        the defaults of `LLE`, `TSNE`, `UMAP`, `TwoKernelPCA` and `PCA`.
+        "lle" (locally linear embedding with a kernel on the map too), "tsne", "umap", "two_kernel_pca" and "pca" stand for
+        `LLE`, `TSNE`, `UMAP`, `TwoKernelPCA` and `PCA` with their defaults.
     pairs : {"auto", "exact", "field", "sampled"}, default="auto"
-        How all pairs are summed: "exact", by a "field" in two and three dimensions, or "sampled". "auto" is exact up to
-        2 000 rows, and then a field; where the kernel has no field, exact up to 20 000 rows, and then sampled.
+        How the sum over all pairs is computed: "exact", by a "field" in two and three dimensions, or "sampled". "auto" is exact up to
+        2 000 rows and a field beyond; for a kernel without a field, it is exact up to 20 000 rows and sampled beyond.
     metric : str or callable, default="euclidean"
-        By which neighbours are found, as in `winkel.graph.knn`; "precomputed" takes X as a matrix of distances.
+        The metric for finding neighbours, as in `winkel.graph.knn`; "precomputed" takes X as a matrix of distances.
     init : {"auto", "pca", "spectral", "random"} or array, default="auto"
-        The start. "auto" is random for "pca" and for given similarities, the graph's spectral embedding for "umap" and where
-        there are no rows, and else the principal components.
+        The start. "auto" is random for "pca" and for given similarities, the graph's spectral embedding for "umap" and for data without
+        rows, and otherwise the principal components.
     solver : {"auto", "lbfgs", "gains", "adam", "momentum"}, default="auto"
-        "lbfgs" makes quasi-Newton steps, in stages of less and less exaggeration. The others make many small steps, as the
-        methods' authors did: "gains" (t-SNE's, also for "lle") is momentum with a gain for every coordinate, "adam" is for
-        "umap" and "two_kernel_pca". "auto" is "lbfgs", and where pairs are sampled that of the others which suits the
-        objective; "pca" has a solver of its own.
+        "lbfgs" makes quasi-Newton steps, in stages of decreasing exaggeration. The others make many small steps, as the
+        methods' authors did: "gains" (t-SNE's, also for "lle") is momentum with a gain for every coordinate; "adam" is for
+        "umap" and "two_kernel_pca". "auto" is "lbfgs" or, if pairs are sampled, the small-step solver that suits the
+        objective. "pca" has its own solver.
     learning_rate : float or None, default=None
-        Size of small steps; None is what suits the objective and solver. L-BFGS has none.
+        Size of small steps; None chooses it by objective and solver. L-BFGS has none.
     exaggeration : float or None, default=None
-        How many times as strong attractions are at first; None is what suits the objective.
+        Factor by which attractions are stronger at first; None chooses it by the objective.
     exaggeration_iter : int or None, default=None
-        For how many iterations; None is what suits the objective: a share of `max_iter`.
+        Number of iterations with exaggeration; None chooses it by the objective, as a share of `max_iter`.
     max_iter : int or None, default=None
-        Number of iterations; None is what suits objective and solver: 180 for "tsne", 200 for "lle" and "umap", 300 for
+        Number of iterations. None chooses it by objective and solver: 180 for "tsne", 200 for "lle" and "umap", 300 for
         "two_kernel_pca" and 500 for "pca"; with small steps 750, 500, 300 and 300.
     tol : float or None, default=None
-        Size of the forces at which the fit ends; None is 1e-6 of the similarities for "pca", and 0, which makes all
-        iterations, for others.
+        Size of the forces at which the fit ends. None is 1e-6 of the similarities for "pca"; for others it is 0, which makes all
+        iterations.
 
     Attributes
     ----------
     graph_ : Graph
-        The neighbour graph, where the objective needs one.
+        The neighbour graph, if the objective needs one.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class AttractRepel(ForceEmbedder):
 
     @property
     def n_neighbors(self) -> int:
-        """Neighbours that the objective looks at, where it says so."""
+        """Number of neighbours that the objective uses, if it has one; otherwise 15."""
         return int(getattr(as_objective(self.objective), "n_neighbors", 15))
 
     @property

@@ -80,29 +80,29 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     _SHARED_PARAMETERS: ClassVar[dict[str, str]] = {
         "random_state": """\
 random_state : int, numpy Generator or None, default=None
-    The seed. The same seed gives the same bytes for any `n_jobs`; None draws a fresh one, which `result_.seed` records.""",
+    The seed. The same seed gives the same bytes for any `n_jobs`. None draws a new seed, which is kept in `result_.seed`.""",
         "n_jobs": """\
 n_jobs : int or None, default=None
-    Number of threads; None or -1 uses every core this process may use.""",
+    Number of threads; None or -1 uses all cores available to this process.""",
         "max_memory": """\
 max_memory : int, str or None, default=None
-    Most memory to use, in bytes or as text such as "4GB"; work that is forecast to need more is refused at once.""",
+    Largest amount of memory to use, in bytes or as text such as "4GB". Work that is forecast to need more is refused before it starts.""",
         "verbose": """\
 verbose : bool, default=False
-    Whether to show progress, and a line on how faithful the map is.""",
+    Whether to show progress and, at the end, a line on how faithful the map is.""",
         "callbacks": """\
 callbacks : list of callables or None, default=None
-    Each is called after every iteration with an `IterationInfo`, and stops the fit by returning True.""",
+    Each is called after every iteration with an `IterationInfo`; it can stop the fit by returning True.""",
         "time_limit": """\
 time_limit : float or None, default=None
-    Seconds after which the fit stops with the map it has.""",
+    Seconds after which the fit stops and returns the best map so far.""",
         "checkpoint": """\
 checkpoint : path or None, default=None
-    A file that keeps the state of an unfinished fit: the next fit with the same data and parameters goes on from it, to
-    the same bytes. It is removed when the fit has come to its end.""",
+    A file that keeps the state of an unfinished fit. The next fit with the same data and parameters continues from it and ends with
+    the same bytes. The file is removed when the fit is complete.""",
         "keep_frames": """\
 keep_frames : int, default=0
-    How many iterates to keep on the way, in `result_.frames`, for `winkel.animate`.""",
+    How many intermediate maps to keep in `result_.frames`, for `winkel.animate`.""",
     }
     _SHARED_ATTRIBUTES: ClassVar[dict[str, str]] = {
         "embedding_": """\
@@ -143,7 +143,7 @@ n_features_in_ : int
 
     @property
     def status_(self) -> Status:
-        """How the work ended: a word and a sentence."""
+        """How the fit ended: a word and a sentence."""
         return self._result.status
 
     @property
@@ -161,7 +161,7 @@ n_features_in_ : int
         return np.array(self.fit(X, y, **fit_params).embedding_)
 
     def fitted_rows(self) -> Table | None:
-        """The rows that the map is of, in its order, where the estimator keeps them; None otherwise."""
+        """The rows of the data, in the order of the map, if the estimator keeps them; otherwise None."""
         rows = getattr(self, "_rows", None)
         return None if rows is None else Table(rows, validated=True)
 
@@ -177,7 +177,7 @@ n_features_in_ : int
     ) -> Faithfulness:
         """How faithful the map is to X, the data that it was fitted to: `winkel.measure` with this estimator's metric.
 
-        `n_neighbors` defaults to 15, or to what few rows allow.
+        `n_neighbors` defaults to 15, or to fewer if there are too few rows.
         """
         Y = self._result.Y
         k = min(15, max(1, (len(Y) - 1) // 2)) if n_neighbors is None else n_neighbors
@@ -194,7 +194,7 @@ n_features_in_ : int
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write parameters and fitted state to one file without pickle, which `winkel.load` opens."""
+        """Write the parameters and the fitted state to one file, without pickle; `winkel.load` opens it."""
         result = self._result
         packer = Packer()
         parameters = {}
@@ -206,7 +206,7 @@ n_features_in_ : int
                 value = os.fspath(value)
             if callable(value) or (name == "callbacks" and value):
                 raise InvalidParameterError(
-                    f"{name}={value!r} cannot be saved, since a model file holds no code. "
+                    f"{name}={value!r} cannot be saved, because a model file contains no code. "
                     f"Save a copy with set_params({name}=...) that names something built in."
                 )
             parameters[name] = packer.pack(value, f"parameter {name}")
@@ -235,7 +235,9 @@ n_features_in_ : int
         check_parts(parts, schema, lengths, what)
         graph = self._result.graph
         if graph is not None and graph.n != len(Y):
-            raise ModelFileError(f"The graph of the file has {graph.n} items, and the map {len(Y)} rows.")
+            raise ModelFileError(
+                f"The graph in the file has {graph.n} items, but the map has {len(Y)} rows."
+            )
 
     @classmethod
     def _kept_names(cls) -> tuple[str, ...]:
@@ -372,7 +374,7 @@ n_features_in_ : int
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ItemsEmbedder(Embedder):
-    """An estimator that takes rows, precomputed distances, any items that a function compares, or a neighbour graph."""
+    """An estimator that takes rows, precomputed distances, items that a function compares, or a neighbour graph."""
 
     metric: Metric = "euclidean"
 
@@ -383,7 +385,7 @@ class ItemsEmbedder(Embedder):
 
     @property
     def graph_suffices(self) -> bool:
-        """Whether it makes the same map of a graph with `n_neighbors` as of the rows that the graph was made from."""
+        """Whether a graph with `n_neighbors` gives the same map as the rows that the graph was made from."""
         return self.accepts_graph
 
     @property
@@ -409,8 +411,8 @@ class ItemsEmbedder(Embedder):
             table = self._read(X, allow_sparse=allow_sparse)
             if looks_like_distances(table.values):
                 warnings.warn(
-                    f"X is square with an empty diagonal, as matrices of distances are, and its rows are compared "
-                    f'by metric={self.metric!r}. Say metric="precomputed" if these are distances, and pass '
+                    f"X looks like a matrix of distances (square, with an empty diagonal), but its rows are compared "
+                    f'by metric={self.metric!r}. Use metric="precomputed" if these are distances, or pass '
                     "winkel.Graph.from_adjacency(X) if they are weights of a graph.",
                     DataWarning,
                     stacklevel=3,
@@ -427,21 +429,25 @@ class ItemsEmbedder(Embedder):
         return magnitudes.divided(X, self._exponent)
 
     def inverse_transform(self, Y: Any, *, return_error: bool = False) -> Any:
-        """The data that places on the map stand for: means of the ten nearest fitted rows, by the inverse square of distance.
+        """The data that places on the map stand for: means of the ten nearest fitted rows, weighted by the inverse square of distance.
 
-        A fitted row's place gives that row back, exactly. With `return_error` a pair: the data, and for each place the error
-        to be expected for a new row there, as the length of the difference: from what leaving out each fitted row around it costs
-        and how far these differ, times what that is too small by on a map of at most 800 rows (which takes a fit of them) with
-        others placed on it. It is right on the average of many rows; a single one may be off by half. Sparse rows are given
-        back sparse.
+        The place of a fitted row gives exactly that row. With `return_error`, the result is a pair: the data, and for each place the
+        expected error for a new row there, as the length of the difference. The expected error is estimated by leaving out each of the
+        fitted rows around the place, and by how much those rows differ. It is then calibrated: on a map of at most 800 of the rows, which
+        is fitted for this purpose, other rows are placed and their true errors compared with the estimate. The expected error is right on
+        average over many rows; for a single row it may be off by half. If the fitted rows are sparse, so is the result.
         """
         rows, places = self._rows_and_places()
         self._check_rows(rows)
         wanted = as_table(Y, name="Y", min_rows=1, allow_sparse=False).values
         if wanted.shape[1] != places.shape[1]:
-            raise InvalidInputError(f"Y has {wanted.shape[1]} columns, and the map has {places.shape[1]}.")
+            raise InvalidInputError(
+                f"Y has {wanted.shape[1]} columns, but the map has {places.shape[1]} dimensions."
+            )
         if len(places) < 2:
-            raise InvalidInputError("a map of one place has nothing to go back to.")
+            raise InvalidInputError(
+                "inverse_transform needs at least two fitted rows with different places; this map has one."
+            )
         found, error = Decoder.of(rows, places).decode(wanted)
         return (found, error * new_row_factor(self, rows)) if return_error else found
 
@@ -455,7 +461,7 @@ class ItemsEmbedder(Embedder):
         if rows is None:
             raise InvalidInputError(
                 "This map was made from a graph, from precomputed distances or similarities, by a function or by shards, so there "
-                "are no rows to compare new ones with. Fit on data, on a graph that holds the new items too, or by "
+                "are no rows to compare new ones with. Fit on rows, on a graph that also contains the new items, or with "
                 "winkel.scale.fit_landmarks."
             )
 
@@ -506,5 +512,5 @@ def from_archive(archive: Archive) -> Embedder:
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-        raise ModelFileError(f"The file does not hold a whole estimator ({error}).") from None
+        raise ModelFileError(f"The file does not contain a complete estimator ({error}).") from None
     return estimator

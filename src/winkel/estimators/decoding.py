@@ -1,9 +1,9 @@
-"""From places on a map back to data: local weights of fitted rows, and how large the error is to be expected.
+"""From places on a map back to data: local weights of fitted rows, and the expected error.
 
-The error at a place is the mean of two estimates: what the fitted rows around it cost when each is decoded from the others, and how
-far those rows differ among themselves. Both are less than what new rows cost, whose places were not found together with those of
-their neighbours; so a map of some of the rows is made, others are placed on it, and all errors are multiplied by what theirs is too
-small by. On eight unlike data sets that comes to 0.93 to 1.04 of the true mean (benchmarks/decoding.py).
+The expected error at a place is the mean of two estimates: the error of the fitted rows around it when each is decoded from the others, and how
+much those rows differ from each other. Both are smaller than the error of new rows, whose places were not found together with those of
+their neighbours. Therefore a map of some of the rows is made, other rows are placed on it, and all estimates are multiplied by the factor by
+which they were too small there. On eight diverse data sets, the result is 0.93 to 1.04 of the true mean (benchmarks/decoding.py).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OF_A_RUN = ("label_weight", "checkpoint", "callbacks", "keep_frames", "time_lim
 
 @dataclass(frozen=True, eq=False)
 class Decoder:
-    """Fitted rows and their places; `errors` are what leaving each row out costs, the root of the sum of squares over columns.
+    """Fitted rows and their places. `errors` has, for each row, the length of its error when it is decoded without itself.
 
     `squares` are the sums of squares of the rows themselves.
     """
@@ -47,7 +47,7 @@ class Decoder:
 
     @classmethod
     def of(cls, rows: Matrix, places: FloatArray) -> Decoder:
-        """The decoder of a map: every row is decoded from the others once, to know the error."""
+        """The decoder of a map. Every row is decoded once from the others, to find its error."""
         wide = np.asarray(places, dtype=np.float64)
         tree = cKDTree(wide)
         index, weights = _weights(tree, wide, min(NEIGHBORS, len(wide) - 1), own=np.arange(len(wide)))
@@ -55,7 +55,7 @@ class Decoder:
         return cls(rows, wide, tree, _lengths(apart), np.square(_lengths(rows)))
 
     def decode(self, Y: FloatArray) -> tuple[Matrix, FloatArray]:
-        """The data at places Y, and the error to be expected there, before it is calibrated."""
+        """The data at places Y, and the expected error there, before it is calibrated."""
         n, wide = len(self.places), np.asarray(Y, dtype=np.float64)
         index, weights = _weights(self.tree, wide, min(NEIGHBORS, n), None)
         found = _mean_of(self.rows, index, weights)
@@ -69,10 +69,10 @@ class Decoder:
 
 
 def new_row_factor(model: Any, rows: Matrix) -> float:
-    """How many times as large the errors of new rows are as those that a `Decoder` of fitted ones states.
+    """The factor by which the errors of new rows exceed those that a `Decoder` of fitted rows estimates.
 
-    It is found on a map of at most 800 of the rows, by the parameters of `model`, on which 200 others are placed; it is 1 where
-    there are few rows, or where such a map cannot be made.
+    It is measured on a map of at most 800 of the rows, made with the parameters of `model`, on which 200 other rows are placed. It is 1 if
+    there are few rows, or if such a map cannot be made.
     """
     n = rows.shape[0]
     if n < _FEWEST:

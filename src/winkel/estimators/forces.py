@@ -84,7 +84,7 @@ class ForceEmbedder(ItemsEmbedder):
 
     @property
     def accepts_graph(self) -> bool:
-        """Whether `fit` makes the same map of a neighbour graph as of the rows it was made from."""
+        """Whether a neighbour graph gives the same map as the rows that it was made from."""
         return self._objective().accepts_graph
 
     def __sklearn_tags__(self) -> Any:
@@ -122,10 +122,10 @@ class ForceEmbedder(ItemsEmbedder):
 def as_known_from(
     package: str, renamed: Mapping[str, str], without: Mapping[str, tuple[tuple[Any, ...], str]]
 ) -> Callable[[_Class], _Class]:
-    """A class that also takes the parameters that `package` has, so that an import line is all that changes.
+    """A decorator for a class that also takes the parameter names of `package`, so that only the import line changes.
 
-    `renamed` says what a parameter is called here. `without` holds those that there is nothing for: the values that ask for
-    nothing (`package`'s defaults), which are accepted, and why any other is refused.
+    `renamed` maps a name in `package` to the name here. `without` lists parameters that have no counterpart here: for each, the values
+    that are accepted because they change nothing (`package`'s defaults), and the reason why any other value is refused.
     """
 
     def decorate(cls: _Class) -> _Class:

@@ -45,7 +45,7 @@ class CodedEmbedder(Embedder):
     }
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Find atoms and codes of the rows of X, and what follows from them; y is ignored."""
+        """Find atoms and codes of the rows of X, and the map or clusters that follow from them; y is ignored."""
         settings = self._settings()
         table = self._read(X)
         with self._working(table) as run:
@@ -60,9 +60,9 @@ class CodedEmbedder(Embedder):
         return 0.0 if isinstance(data, str) else forecast(data, self._settings())
 
     def fit_batches(self, batches: BatchSource) -> Any:
-        """Find atoms by mini-batches of rows that need not fit into memory, and then the codes of all of them.
+        """Find atoms from mini-batches of rows that need not fit into memory, and then the codes of all rows.
 
-        `batches` is an iterable of arrays that can be walked several times (a list, or an object with `__iter__`), or a
+        `batches` is an iterable of arrays that can be iterated several times (a list, or an object with `__iter__`), or a
         function that returns an iterator.
         """
         settings = self._settings()
@@ -73,7 +73,7 @@ class CodedEmbedder(Embedder):
         return self
 
     def encode(self, X: Any) -> csr_array:
-        """The codes of rows by `atoms_` (CSR): convex weights, optimal over all atoms, each row by itself."""
+        """The codes of rows in terms of `atoms_` (CSR): convex weights, optimal over all atoms, each row on its own."""
         rows = self._read_new(X).values
         # In the precision of the fitted rows, so that equal rows get equal codes.
         rows = rows.astype(self.embedding_.dtype, copy=False)
@@ -161,37 +161,37 @@ class CodedEmbedder(Embedder):
 class KDS(CodedEmbedder):
     """A dictionary of atoms, codes on the simplex, and the map that they give (Tasissa, Tankala, Murphy and Ba 2023).
 
-    Each row is a convex combination of a few near atoms: codes minimise ½‖y − Σ xⱼaⱼ‖² + locality Σ xⱼ‖y − aⱼ‖².
+    Each row is described as a convex combination of a few nearby atoms: codes minimise ½‖y − Σ xⱼaⱼ‖² + locality Σ xⱼ‖y − aⱼ‖².
 
-    Rows may be sparse (CSR) and stay so; atoms are dense. `transform` codes each row by itself, and a row that equals a fitted one gets its place.
+    Rows may be sparse (CSR) and stay sparse; atoms are dense. `transform` codes each row on its own; a row that equals a fitted row gets its place.
 
     Parameters
     ----------
     n_components : int, default=2
         Dimension of the map.
     n_atoms : int or "auto", default="auto"
-        How many atoms are learned; `winkel.methods.kds.error_by_atoms` shows what each number gives. "auto" takes one for
-        20 rows, at least 10 or twice `n_components` and at most 500, for with fewer rows to an atom the graph of both falls apart; for
-        `fit_batches` 100, and with `init` an array as many as it holds.
+        Number of atoms to learn; `winkel.methods.kds.error_by_atoms` shows the error for each number. "auto" takes one atom per
+        20 rows, but at least 10 and twice `n_components`, and at most 500: with fewer rows per atom, the graph of rows and atoms falls apart. For
+        `fit_batches` it is 100, and if `init` is an array, the number of atoms in it.
     locality : float, default=0.1
-        How much nearness of the atoms counts beside the error of the code; larger means fewer atoms a row. It has no
+        How much the distance of the atoms counts relative to the error of the code; larger means fewer atoms per row. It has no
         unit: the same value suits the same data at any scale.
     coder : {"projected_gradient", "frank_wolfe"}, default="projected_gradient"
-        How codes are found, by accelerated projected gradient or by Frank–Wolfe; both give the optimum over all atoms.
+        How codes are found: by accelerated projected gradient or by Frank–Wolfe. Both give the optimum over all atoms.
     training : {"alternating", "minibatch", "gradient"}, default="alternating"
-        "alternating" finds exact codes and the closed-form dictionary by turns, and the objective never rises; "minibatch"
+        "alternating" finds exact codes and the closed-form dictionary in turn, and the objective never rises; "minibatch"
         is online, `batch_size` rows at a time, and reads memory maps batch by batch; "gradient" is Adam on the atoms.
     init : {"kmeans++", "random"} or array of shape (n_atoms, n_features), default="kmeans++"
-        Where atoms start: rows apart from each other, any rows, or atoms of your own.
+        Where atoms start: at rows far from each other, at random rows, or at atoms of your own.
     batch_size : int, default=4096
-        Rows of a batch, for training="minibatch".
+        Number of rows in a batch, for training="minibatch".
     max_iter : int, default=100
-        Walks over the data at most.
+        Largest number of passes over the data.
     tol : float, default=0.001
-        Relative fall of the objective at which to stop.
+        Relative decrease of the objective at which to stop.
     constraint : {"edges", "identity"}, default="edges"
-        What the map's unit variance is taken over: the edges of the graph of rows and atoms, as in the normalized Laplacian,
-        or rows and atoms, each counted once, QQᵀ = I as in the paper (eq 5).
+        How the map is normalized to unit variance: over the edges of the graph of rows and atoms, as in the normalized Laplacian,
+        or over rows and atoms, each counted once, QQᵀ = I as in the paper (eq 5).
 
     Attributes
     ----------

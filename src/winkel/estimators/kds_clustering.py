@@ -19,44 +19,44 @@ from .schema import Part
 
 @estimator("kds-clustering", "K-Deep Simplex: clusters of the graph of rows and atoms")
 class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
-    """Clusters that are told apart by the graph of rows and atoms (Tasissa, Tankala, Murphy and Ba 2023, section 6).
+    """Clusters of the graph of rows and atoms (Tasissa, Tankala, Murphy and Ba 2023, section 6).
 
-    Rows are coded by learned atoms as in `KDS`; rows and the atoms that they use make a graph, and clusters are what
-    hangs together in it: long, bent and nested shapes too, where k-means fails. The map has the spectral coordinates. New
-    rows are coded, placed by the same linear map and given the nearest centre.
+    Rows are coded by learned atoms as in `KDS`. Rows and the atoms that they use form a graph, and clusters are its well-connected
+    parts. So clusters can be long, bent or nested, where k-means fails. The map consists of the spectral coordinates. New
+    rows are coded, placed by the same linear map and assigned to the nearest centre.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
     n_atoms : int or "auto", default="auto"
-        How many atoms are learned; `winkel.methods.kds.error_by_atoms` shows what each number gives. "auto" takes one for
-        20 rows, at least 10 or twice `n_clusters` and at most 500, for with fewer rows to an atom the graph of both falls apart; for
-        `fit_batches` 100, and with `init` an array as many as it holds.
+        Number of atoms to learn; `winkel.methods.kds.error_by_atoms` shows the error for each number. "auto" takes one atom per
+        20 rows, but at least 10 and twice `n_clusters`, and at most 500: with fewer rows per atom, the graph of rows and atoms falls apart. For
+        `fit_batches` it is 100, and if `init` is an array, the number of atoms in it.
     locality : float, default=1.0
-        How much nearness of the atoms counts beside the error of the code; larger means fewer atoms a row. Clusters need
-        nearer atoms than a map does, hence ten times that of `KDS`.
+        How much the distance of the atoms counts relative to the error of the code; larger means fewer atoms per row. Clusters need
+        closer atoms than a map does, so the default is ten times that of `KDS`.
     coder : {"projected_gradient", "frank_wolfe"}, default="projected_gradient"
-        How codes are found, by accelerated projected gradient or by Frank–Wolfe; both give the optimum over all atoms.
+        How codes are found: by accelerated projected gradient or by Frank–Wolfe. Both give the optimum over all atoms.
     training : {"alternating", "minibatch", "gradient"}, default="alternating"
         How atoms are found, as in `KDS`.
     init : {"kmeans++", "random"} or array of shape (n_atoms, n_features), default="kmeans++"
-        Where atoms start: rows apart from each other, any rows, or atoms of your own.
+        Where atoms start: at rows far from each other, at random rows, or at atoms of your own.
     batch_size : int, default=4096
-        Rows of a batch, for training="minibatch".
+        Number of rows in a batch, for training="minibatch".
     max_iter : int, default=100
-        Walks over the data at most.
+        Largest number of passes over the data.
     tol : float, default=0.001
-        Relative fall of the objective at which to stop.
+        Relative decrease of the objective at which to stop.
     n_vectors : int or None, default=None
-        Number of spectral coordinates; None takes twice as many as clusters (as many for graph="paper"). Those after the first
-        `n_clusters` count the less the wider the gap in the spectrum; give n_vectors=n_clusters to leave them out.
+        Number of spectral coordinates. None takes twice the number of clusters (for graph="paper", the number of clusters). Coordinates after
+        the first `n_clusters` count less the wider the gap in the spectrum is; set n_vectors=n_clusters to leave them out.
     ridge : float or None, default=None
-        How firmly a few rows that hang together by themselves are kept from being a cluster, as a part of the mean links
-        of an atom; None is 0.001 (0 for graph="paper"). Larger (0.01) for noisy rows, zero for clean ones with very narrow gaps.
+        How strongly a few rows that are only connected to each other are prevented from forming a cluster, relative to the mean links
+        of an atom. None is 0.001 (0 for graph="paper"). Use more (0.01) for noisy rows, and zero for clean rows with very narrow gaps.
     graph : {"links", "paper"}, default="links"
-        "links" normalises the graph of the atoms by their links to others; "paper" is the paper's clustering, by the normalized
-        Laplacian of the whole graph of rows and atoms, its first `n_clusters` eigenvectors and no ridge.
+        "links" normalises the graph of the atoms by their links to others. "paper" is the paper's clustering, by the
+        first `n_clusters` eigenvectors of the normalized Laplacian of the whole graph of rows and atoms, without ridge.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class KDSClustering(ClusterMixin, CodedEmbedder):  # type: ignore[misc]
     }
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """The cluster of each row, each row by itself; a fitted row gets its own."""
+        """The cluster of each row, found for each row on its own; a fitted row gets its own cluster."""
         return nearest_centers(directions(self.encode(X) @ self.atom_places_), self.cluster_centers_)
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> NDArray[np.int64]:

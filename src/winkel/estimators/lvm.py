@@ -27,54 +27,55 @@ from .schema import Part, check_number
 class LVM(GraphEmbedder):
     """A map with a variance for every row, by the latent variable model of Saul (2020).
 
-    Each row has a mean, its place on the map, and a variance: how far it may lie from there. Neighbours should
-    coincide within their distance, all others should not. EM needs no learning rate.
+    Each row has a mean, which is its place on the map, and a variance, which says how uncertain that place is. In the model, neighbours
+    coincide within their distance, and all other rows do not. EM needs no learning rate.
 
-    `transform` places each new row by itself, by EM with the fitted rows held, and gives a row that equals a fitted one
-    that row's place and variance.
+    `transform` places each new row on its own, by EM with the fitted rows fixed; a row that equals a fitted row gets that row's
+    place and variance.
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimension of the map; many more than 3 are fine, time grows linearly with it.
+        Dimension of the map. Many more than 3 work well; time grows linearly with the number.
     n_neighbors : int, default=9
         Size of neighbourhoods; larger ones make tighter clusters.
     metric : str or callable, default="euclidean"
-        How rows are compared, as in `winkel.graph.knn`; "precomputed" takes distances, a function takes any items.
+        How rows are compared, as in `winkel.graph.knn`; "precomputed" takes distances, and a function takes any items.
     n_steps : int, default=1
-        A neighbour is kept when it leads back in at most so many steps; 1 for pictures, 2 or 3 for more dimensions.
+        A neighbour is kept if a path along neighbours leads back from it in at most this many steps. Use 1 for pictures, 2 or 3 for more
+        dimensions.
     levels : int or "auto", default="auto"
-        Rounds of coarse-graining of the dissimilar pairs: 0 for all pairs (thousands of rows), 1 up to about 100 000 rows, 2
-        beyond; "auto" decides by the number of rows.
+        Rounds of coarse-graining of the dissimilar pairs: 0 uses all pairs (thousands of rows), 1 is for up to about 100 000 rows, 2
+        for more; "auto" decides by the number of rows.
     tied_variance : bool, default=False
         Whether all rows share one variance, which makes worse maps.
     momentum : float, default=0.9
-        Part of the last step that is added to the next; with 0 the likelihood rises at every iteration.
+        Share of the last step that is added to the next. With 0, the likelihood rises at every iteration.
     m_step_tol : float, default=0.1
-        How far the linear system of each step of the means (eq 20) is solved: the residual that is left, as a part of the
-        gradient. The likelihood rises for any; less makes steps longer and dearer.
+        How precisely the linear system of each step of the means (eq 20) is solved: the remaining residual, relative to the
+        gradient. The likelihood rises for any value; a smaller value makes steps longer and more expensive.
     max_iter : int, default=400
-        Number of iterations, all of which are made.
+        Number of iterations; all of them are made.
     init : {"spectral", "random"} or array of shape (n_samples, n_components), default="spectral"
         Where the means start.
     components : {"place", "error"}, default="place"
-        "place" gives rows outside the largest component of the neighbour graph a place too, and warns; "error" refuses
-        them.
+        What to do with rows outside the largest component of the neighbour graph: "place" places them too, with a warning; "error"
+        refuses the data.
 
     Attributes
     ----------
     variance_ : ndarray of shape (n_samples,)
         Variance of each row, in squared units of the data.
     outlier_score_ : ndarray of shape (n_samples,)
-        log10 of the variances, less their median; a row with a large one fits its neighbourhood badly.
+        log10 of the variances, minus their median; a row with a large score fits its neighbourhood badly.
     log_likelihood_ : ndarray of shape (n_iter + 1,)
         The log-likelihood at the start and after every iteration; `objective_` is minus the last one.
     component_ : ndarray of shape (n_samples,)
-        The component of the neighbour graph of each row, 0 for the largest.
+        For each row, its component of the neighbour graph; 0 is the largest.
     n_levels_ : int
         Levels of coarse-graining.
     n_similar_ : int
-        Number of ordered similar pairs: arcs of the neighbourhood graph, and ties to landmarks.
+        Number of ordered similar pairs: arcs of the neighbourhood graph, and links to landmarks.
     n_dissimilar_ : int
         Number of ordered dissimilar pairs that were modelled.
 
@@ -171,7 +172,7 @@ class LVM(GraphEmbedder):
 
     @property
     def outlier_score_(self) -> NDArray[np.float64]:
-        """log10 of each variance, less the median of those."""
+        """log10 of the variances, minus their median."""
         score = np.log10(self.variance_)
         return np.asarray(score - np.median(score))
 
@@ -182,7 +183,7 @@ class LVM(GraphEmbedder):
 
     @property
     def component_(self) -> NDArray[np.int32]:
-        """The component of the neighbour graph of each row, 0 for the largest."""
+        """For each row, its component of the neighbour graph; 0 is the largest."""
         return self._result.blocks["component"]
 
     @property
@@ -192,12 +193,12 @@ class LVM(GraphEmbedder):
 
     @property
     def n_similar_(self) -> int:
-        """Ordered similar pairs: arcs of the neighbourhood graph, and ties to landmarks."""
+        """Number of ordered similar pairs: arcs of the neighbourhood graph, and links to landmarks."""
         return int(self._result.settings["n_similar"])
 
     @property
     def n_dissimilar_(self) -> int:
-        """Ordered dissimilar pairs."""
+        """Number of ordered dissimilar pairs."""
         return int(self._result.settings["n_dissimilar"])
 
     def __sklearn_tags__(self) -> Any:

@@ -1,10 +1,10 @@
-"""How large: data of order one goes into a fit, its result has the data's unit again, and a map must have kept an extent.
+"""Units: data is scaled to order one for a fit, results are scaled back, and collapsed or exploded maps are found.
 
-Squares of very large numbers overflow, and those of very small ones vanish beside a tolerance. So data whose largest
-value is far from one is divided by a power of two, which changes no digit, before anything else sees it. What a fit
-found is multiplied by the power of that unit which it has: places of `MDE(preserve="distances")` by the unit itself,
-variances by its square, the map of a neighbour graph by nothing. A map that collapsed or exploded has failed, whatever
-the solver says, unless all rows are equal: those stand in one place.
+Squares of very large numbers overflow, and those of very small numbers vanish next to a tolerance. So data whose largest
+value is far from one is divided by a power of two, which changes no digit, before anything else sees it. Each part of the
+result is multiplied by the matching power of that unit: places of `MDE(preserve="distances")` by the unit itself,
+variances by its square, the map of a neighbour graph not at all. A map that collapsed or exploded has failed, whatever
+the solver says, unless all rows are equal: those belong in one place.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _EQUAL = "All rows are equal: there is nothing to tell apart."
 
 
 def unit_exponent(values: Any, *, owner: str | None = None) -> int:
-    """k such that `values` / 2**k is of order one; 0 where it nearly is.
+    """The k for which `values` / 2**k is of order one; 0 if `values` nearly is.
 
-    `owner` names a parameter that has the data's unit: the data is left as it is then, and refused where that cannot work.
+    `owner` names a parameter that is in the unit of the data. The data is then left as it is, or refused if that cannot work.
     """
     largest = _largest(values)
     if largest == 0:
@@ -52,8 +52,8 @@ def unit_exponent(values: Any, *, owner: str | None = None) -> int:
         return 0
     if owner is not None:
         raise InvalidInputError(
-            f"X has values of up to {largest:.2g}, which are brought to order one for the fit; {owner} is in the unit of "
-            f"the data, and would not fit then. Rescale the data first, to values between {2.0**-_OWN_UNIT:.0e} and "
+            f"X has values of up to {largest:.2g} and would have to be scaled to order one for the fit. But {owner} is in the unit of "
+            f"the data and would no longer match. Rescale the data first, to values between {2.0**-_OWN_UNIT:.0e} and "
             f"{2.0**_OWN_UNIT:.0e}."
         )
     return exponent
@@ -74,13 +74,13 @@ def divided(values: Any, exponent: int) -> Any:
 
 
 def check_beside_fitted(values: Any, exponent: int) -> None:
-    """Raise where new rows, divided by the unit of the fitted ones, are so large that distances would overflow."""
+    """Raise if new rows, divided by the unit of the fitted rows, are so large that distances would overflow."""
     largest = _largest(values)
     limit = overflow_limit(np.dtype(values.dtype), values.shape[1])
     if not largest <= limit:
         raise InvalidInputError(
-            f"X is too large beside the fitted rows: in their unit, 2**{exponent}, its largest value is beyond "
-            f"{limit:.1e}. Bring both to the same unit."
+            f"X is too large compared with the fitted rows: in their unit, 2**{exponent}, its largest value is beyond "
+            f"{limit:.1e}. Use the same unit for both."
         )
 
 

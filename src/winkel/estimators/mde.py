@@ -47,79 +47,81 @@ _MODELS: WeakKeyDictionary[Any, tuple[tuple[Any, str], Model]] = WeakKeyDictiona
 
 @estimator("mde", "minimum-distortion embedding")
 class MDE(GraphEmbedder):
-    """A map that shows who is near whom, by minimum-distortion embedding (Agrawal, Ali and Boyd 2021).
+    """A map that shows which rows are neighbours, by minimum-distortion embedding (Agrawal, Ali and Boyd 2021).
 
-    Neighbours attract each other and all others repel; or, with preserve="distances", all pairs ask for the distances that
-    they have in the data. `docs/mde.md` says when to use which, and how it is computed.
+    Neighbours attract each other and all other pairs repel. With preserve="distances", the map instead tries to give every pair
+    the distance that it has in the data. `docs/mde.md` says when to use which, and how the map is computed.
 
     X may be rows (dense, or sparse for euclidean and cosine), a `winkel.Graph`, a matrix of distances or neighbour lists
-    (metric="precomputed"), or any items with a function as metric. Equal rows share a place, and weigh as one row with the
-    sum of their weights. `transform` places each new row by itself, and gives a row that equals a fitted one that row's place (the
-    first of them, where fitted rows that are equal have several).
+    (metric="precomputed"), or any items with a function as metric. Equal rows share one place and count as one row with the
+    sum of their weights. `transform` places each new row on its own; a row that equals a fitted row gets that row's place (if
+    several equal fitted rows have different places, the place of the first).
 
     Parameters
     ----------
     n_components : int, default=2
         Dimension of the map.
     preserve : {"neighbors", "distances"}, default="neighbors"
-        What to keep: who is near whom, or how far apart all are.
+        What the map keeps: which rows are neighbours, or how far apart all rows are.
     n_neighbors : int, default=15
-        Neighbours of each row, which attract it. With the Cauchy penalty they attract by their distances, and a wider
-        surrounding of about four times as many does so too.
+        Number of neighbours that attract each row. With the Cauchy penalty, the strength depends on their distances, and a wider
+        neighbourhood of about four times as many rows attracts too.
     metric : str or callable, default="euclidean"
         The metric of `winkel.graph.knn`; "precomputed" takes distances.
     attractive : str, class or penalty, default="auto"
         The penalty of similar pairs: a name, one of `winkel.penalties`, or an object with `value` and `derivative`. "auto" is
-        Log1p(exponent=2) beside the Cauchy penalty and Log1p(exponent=1.3) beside others.
+        Log1p(exponent=2) together with the Cauchy penalty, and Log1p(exponent=1.3) with other repulsive penalties.
     repulsive : str, class, penalty or None, default="auto"
         The penalty of dissimilar pairs. "auto" is "cauchy" for a centred map in two or three dimensions with
-        attractive="auto", which keeps neighbours as t-SNE does, else "log". None has no dissimilar pairs; use constraint="standardized" then.
+        attractive="auto", which keeps neighbours as well as t-SNE does, and otherwise "log". With None there are no dissimilar pairs;
+        combine it with constraint="standardized".
     repulsive_fraction : float, default=1.0
-        Dissimilar pairs drawn for each similar one; where all pairs repel, how strongly they do.
+        How many dissimilar pairs are drawn for each similar pair. If all pairs repel, the strength of their repulsion.
     repulsive_pairs : {"auto", "sampled", "all"}, default="auto"
-        Which pairs repel. "all" draws none: all repel, without the noise of sampling, in two and three dimensions by a
-        field, in others by the exact sum. "auto" is "all" for the Cauchy penalty, else "sampled".
+        Which pairs repel. With "all", every pair repels, without the noise of sampling: in two and three dimensions by a
+        field, in others by the exact sum. "auto" is "all" for the Cauchy penalty, otherwise "sampled".
     focus : {"auto", "flat", "shape", "neighbors"} or float, default="auto"
-        What to keep where not all can be kept: from 0, "shape", where what hangs together stays whole, to 1, "neighbors", where each
-        row sees its nearest. "flat" keeps the lengths of paths, which unrolls a bent sheet. "auto" is "flat" for a surface that lies
-        flat so, "shape" for other data that are connected and at most a surface, else "neighbors"; `result_.settings["focus_reason"]` says so. For the default penalties.
+        What to keep when a map cannot keep everything. At 0, "shape", connected data stays in one piece; at 1, "neighbors", each
+        row has its nearest rows around it; numbers between are compromises. "flat" keeps the lengths of paths, which unrolls a bent sheet.
+        "auto" is "flat" for a surface that can be laid flat in this way, "shape" for other connected data of at most two dimensions,
+        and otherwise "neighbors"; `result_.settings["focus_reason"]` gives the reason. Only for the default penalties.
     loss : str or callable, default="absolute"
-        For preserve="distances": a name of `winkel.losses`, or what makes a distortion from original distances.
+        For preserve="distances": a name of `winkel.losses`, or a function that makes a distortion from the original distances.
     max_distances : int, default=50000000
-        For preserve="distances": the number of pairs to use at most, drawn at random if there are more.
+        For preserve="distances": the largest number of pairs to use; if there are more, this many are drawn at random.
     constraint : {"centered", "standardized"} or Constraint, default="centered"
         Which maps are allowed.
     anchors : tuple (indices, positions) or None, default=None
-        Rows that are to stay in known places. Equal rows are not joined then.
+        Rows that stay in known places. Equal rows are then not merged.
     init : {"auto", "pca", "spectral", "random"} or array of shape (n_samples, n_components), default="auto"
-        Where to start. "pca" is by principal components, which keep what is far apart so; "spectral" the spectral embedding of
-        the graph; with the Cauchy penalty and 1 000 rows or more, that of groups of neighbours, which are mapped first; with
-        preserve="distances" classical scaling. "auto" is "pca" for rows with the Cauchy penalty, else "spectral".
+        Where to start. "pca" starts from principal components, which keep distant parts of the data apart. "spectral" is the spectral
+        embedding of the graph; with the Cauchy penalty and at least 1 000 rows, that of groups of neighbours, which are mapped first; with
+        preserve="distances", classical scaling. "auto" is "pca" for rows with the Cauchy penalty, otherwise "spectral".
     label_weight : float, default=0.0
-        How far the labels of `fit(X, y)` draw rows together, from 0 (not at all: y is ignored) to 1 (neighbours of other classes
-        do not attract). Such a map shows classes more apart than the data has them; the score "label_excess" says how much.
+        How strongly the labels of `fit(X, y)` draw rows together, from 0 (not at all: y is ignored) to 1 (neighbours of different classes
+        do not attract each other). Such a map separates classes more than the data does; the score "label_excess" says by how much.
     density : float, default=0.0
-        How far the map shows sparse surroundings of the data as sparse, from 0 (all alike) to 1; the score
-        "density_correlation" says how well.
+        How much the map shows sparse regions of the data as sparse, from 0 (all regions alike) to 1. The score
+        "density_correlation" says how well it does.
     solver : {"auto", "lbfgs", "stochastic"}, default="auto"
-        As in `winkel.Problem.solve`; "stochastic" takes a tenth of the pairs at a time, and draws dissimilar pairs where
-        repulsive_pairs="auto".
+        As in `winkel.Problem.solve`. "stochastic" uses a tenth of the pairs at a time; with repulsive_pairs="auto" it samples the
+        dissimilar pairs.
     max_iter : int or None, default=None
-        Iterations at most. None makes 250 with the Cauchy penalty over all pairs (down to 150 for more than 20 000 rows), and 300
+        Largest number of iterations. None is 250 with the Cauchy penalty over all pairs (down to 150 for more than 20 000 rows), and 300
         otherwise.
     tol : float, default=1e-5
         Residual at which to stop.
     memory_size : int, default=10
-        Steps that L-BFGS remembers.
+        Number of steps that L-BFGS remembers.
 
     Attributes
     ----------
     graph_ : Graph or None
-        The neighbour graph; each row lists its nearest rows other than those equal to it.
+        The neighbour graph. Each row lists its nearest rows, not counting rows that are equal to it.
     problem_ : Problem
         The problem that was solved, for its diagnostics; not kept in model files, and None if all rows are equal.
     items_ : ndarray
-        Rows that the items of `problem_` stand for: all, unless rows are equal or have weight zero. So
+        For each item of `problem_`, the row that it stands for. These are all rows, unless some are equal or have weight zero. Use it as in
         `problem_.distortions(embedding_[items_])`.
 
     Examples
@@ -189,15 +191,15 @@ class MDE(GraphEmbedder):
         Parameters
         ----------
         X : array, data frame, sparse matrix, AnnData, Graph, distances or items
-            What to map; see the class. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
+            What to map; see the class. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
         y : array of shape (n_samples,) or None, default=None
-            Labels, used with `label_weight` above 0: classes (text or whole numbers, −1, None or "" where unknown), or floating
-            point numbers (NaN where unknown), which draw rows together the less they differ. Also the
-            name of a column: of an AnnData object's `obs`, of a data frame, which is then no feature, or one that a table keeps.
+            Labels, used if `label_weight` is above 0. Either classes (text or whole numbers; −1, None or "" if unknown), or floating
+            point numbers (NaN if unknown), which draw rows together more the less they differ. May also be the
+            name of a column: of an AnnData object's `obs`, of a data frame (the column is then not a feature), or one that a table keeps.
         sample_weight : array of shape (n_samples,) or None, default=None
-            How much each row counts: the pull of two neighbours is multiplied by the root of the product of their weights;
-            with preserve="distances" the loss of a pair by their product. A row of weight zero has no part in the fit,
-            and is placed afterwards as a new row is. A row of weight two is as two equal rows.
+            How much each row counts. The attraction of two neighbours is multiplied by the square root of the product of their weights;
+            with preserve="distances", the loss of a pair is multiplied by the product. A row of weight zero takes no part in the fit
+            and is placed afterwards like a new row. A row of weight two counts as two equal rows.
 
         Returns
         -------
@@ -243,10 +245,10 @@ class MDE(GraphEmbedder):
         return self._in_unit(place(model, self._read_new(X), self._placing_run()))
 
     def extend(self, X: Any) -> FloatArray:
-        """Positions of new rows, found together while all fitted rows keep their places; then fitted rows too.
+        """Positions of new rows, which become fitted rows; they are arranged together while all old rows stay in place.
 
-        So a map grows with its data: `transform` compares with all rows, and `embedding_` holds them, the new ones last.
-        The objective is then over the pairs that have a new row.
+        In this way a map grows with its data: `embedding_` then contains all rows, the new ones last, and `transform` compares with all of them.
+        The objective is the sum over the pairs that contain a new row.
         """
         model, rows = self._model(), self._read_new(X)
         run = replace(self._run(), seed=self._placing_run().seed, checkpoint=None)
@@ -260,7 +262,7 @@ class MDE(GraphEmbedder):
         return rows, self._result.Y if rows is None else self._result.Y[self.items_]
 
     def fitted_rows(self) -> Table | None:
-        """The rows that the map is of, in its order; None where it was made from something else, or some were not fitted."""
+        """The rows of the data, in the order of the map; None if the map was not made from rows, or if some rows were not fitted."""
         rows, item_of = super().fitted_rows(), getattr(self, "_item_of", None)
         if rows is None or item_of is None:
             return rows
@@ -273,12 +275,12 @@ class MDE(GraphEmbedder):
 
     @property
     def accepts_graph(self) -> bool:
-        """With preserve="neighbors"; otherwise the edges of a graph are roads, and distances the paths along them."""
+        """True for preserve="neighbors". Otherwise the edges of a graph are roads, and distances are lengths of paths along them."""
         return self.preserve == "neighbors"
 
     @property
     def graph_suffices(self) -> bool:
-        """Not for the default, which starts from the rows and looks at more neighbours than `n_neighbors`."""
+        """False for the default, which starts from the rows and uses more neighbours than `n_neighbors`."""
         return self.accepts_graph and not Settings.of(self).forces.cauchy
 
     def _keep(self, model: Model) -> None:

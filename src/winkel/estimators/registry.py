@@ -1,7 +1,7 @@
-"""The registry of estimators: whoever decorates a class with `estimator` is known to the command line, to `winkel.load`,
+"""The registry of estimators. A class decorated with `estimator` is known to the command line, to `winkel.load`,
 to the tests that run over all estimators, and to the reference.
 
-Modules of this folder are imported when their class is first asked for, so a map by one method does not wait for others.
+Modules of this folder are imported when their class is first needed, so a map by one method does not wait for the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SHARED = (
 
 @dataclass(frozen=True)
 class Command:
-    """A name of the command line's `--method`: what it says of itself, and parameters it sets."""
+    """A name for the command line's `--method`: its summary, and the parameters that it sets."""
 
     name: str
     summary: str
@@ -47,10 +47,10 @@ class Entry:
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
 def estimator(name: str, summary: str, *more: Command) -> Callable[[_Class], _Class]:
-    """Register a class of estimators whose annotated fields are its parameters, as in a dataclass.
+    """Register an estimator class whose annotated fields are its parameters, as in a dataclass.
 
-    `name` and `summary` are what the command line shows; `more` are further names with parameters of their own. The
-    parameters that every estimator has come last in the signature, and their documentation is added to the class's.
+    The command line shows `name` and `summary`; `more` are further names that set parameters of their own. The
+    parameters that every estimator has come last in the signature, and their documentation is added to that of the class.
     """
 
     def decorate(cls: _Class) -> _Class:

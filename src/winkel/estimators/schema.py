@@ -1,7 +1,7 @@
-"""What a model file must hold for each class: shapes that fit together, finite numbers, indices inside their range.
+"""What a model file must contain for each class: shapes that fit together, finite numbers, indices within their range.
 
-A checksum finds accidents. A file that was made to mislead has a right one, so what was read is checked before anything
-compiled uses it. A class names its parts in `_schema`; letters in shapes stand for lengths that must be the same everywhere:
+A checksum finds accidents, but a forged file can have a correct checksum. So everything that was read is checked before compiled
+code uses it. A class names its parts in `_schema`; letters in shapes stand for lengths that must be the same everywhere:
 n rows of the map, d its dimensions, m features, others as the class needs them.
 """
 
@@ -19,7 +19,7 @@ from ..errors import ModelFileError
 
 @dataclass(frozen=True)
 class Part:
-    """An array of a `shape`. `below` names the length that its indices stay below; `least` is the smallest number allowed."""
+    """An array of a `shape`. `below` names the length that its indices must be below; `least` is the smallest value allowed."""
 
     shape: tuple[str, ...]
     below: str | None = None
@@ -30,7 +30,7 @@ class Part:
 def check_parts(
     parts: Mapping[str, Any], schema: Mapping[str, Part], lengths: dict[str, int], what: str
 ) -> None:
-    """Raise ModelFileError unless `parts` are as `schema` says; `lengths` are those known, and new ones are added."""
+    """Raise ModelFileError unless `parts` match `schema`. `lengths` are the known lengths; new ones are added to it."""
     for name, rule in schema.items():
         if name not in parts:
             raise ModelFileError(f"The file lacks {name!r}, which a fitted {what} has.")

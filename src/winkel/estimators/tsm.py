@@ -26,27 +26,27 @@ from .tsm_choice import TradeOff, trade_off
 class TSM(Embedder):
     """A map that keeps norms and small angles, by thresholded similarity matching (Saul 2023).
 
-    Every row keeps its norm, rows with a cosine above the threshold keep their angle, and all others stay at larger
-    angles than the threshold's. Similarity is by cosine and the origin has a meaning, so rows should not be centred: images
-    (norm: brightness) and word vectors (norm: how special a word is) are what it was made for.
+    Every row keeps its norm. Pairs of rows with a cosine above the threshold keep their angle; all other pairs stay at an angle
+    larger than that of the threshold. Similarity is measured by cosine and the origin has a meaning, so rows should not be centred. The method
+    was made for images (whose norm is brightness) and word vectors (whose norm says how specific a word is).
 
-    Rows may be sparse (CSR) and stay so. Rows of zeros stand at the origin. `transform` places each new row by itself, with its norm, and gives a row that
-    equals a fitted one that row's place.
+    Rows may be sparse (CSR) and stay sparse. Rows of zeros are placed at the origin. `transform` places each new row on its own, with its norm; a
+    row that equals a fitted row gets that row's place.
 
     Parameters
     ----------
     n_components : int, default=16
         Dimension of the map; about 4 to 64.
     threshold : float or "auto", default="auto"
-        The cosine above which rows are similar. "auto" takes it from the histogram of angles, so that the share
-        `sparsity` of pairs is not similar.
+        The cosine above which two rows are similar. "auto" chooses it by the histogram of angles, such that the share
+        `sparsity` of all pairs is not similar.
     sparsity : float, default=0.99
         Share of pairs that are not similar, for threshold="auto".
     n_landmarks : int or None, default=None
-        Match this many rows drawn at random, and extend the map to the others by locally linear weights. None
-        matches all rows, which is more faithful. Time grows with the square of the rows that are matched.
+        Match this many rows, drawn at random, and extend the map to the others by locally linear weights. None
+        matches all rows, which is more faithful. Time grows with the square of the number of matched rows.
     momentum : float, default=0.9
-        Momentum of the alternating updates ("factors" and "dense"); with 0 no update raises the objective, and progress
+        Momentum of the alternating updates ("factors" and "dense"). With 0, no update raises the objective, but progress
         is slow.
     max_iter : int, default=250
         Number of passes over all pairs of rows.
@@ -54,34 +54,35 @@ class TSM(Embedder):
         Stop when an update changes the matrix by no more than this part of it; 0 makes all passes.
     solver : {"quasi_newton", "factors", "dense"}, default="quasi_newton"
         "quasi_newton" is L-BFGS on matrices of rank d; "factors" makes the paper's alternating updates without an n × n
-        matrix; "dense" is the paper's equations on n × n matrices, a reference for small data.
+        matrix; "dense" solves the paper's equations on n × n matrices, as a reference for small data.
     placement : {"local", "relu"}, default="local"
-        How `transform` places new rows: as a weighted sum of rows nearby, or so that similarities with fitted rows come
-        out as they are in the data.
+        How `transform` places new rows: "local" as a weighted sum of nearby rows; "relu" such that the similarities with fitted rows are
+        as close as possible to those in the data.
     regularization : float, default=1e-4
         Regularization of the locally linear weights.
     n_neighbors : int or None, default=None
-        How many near rows make up a row that is not matched, and a new one in `transform`; None is four times `n_components`.
+        Number of nearby rows in the weighted sum that places a row that was not matched, or a new row in `transform`. None is four times
+        `n_components`.
     norms : {"keep", "matched"}, default="keep"
         "keep" gives every fitted row its exact norm, as `transform` does with new rows, and changes no angle; "matched"
-        leaves norms as the matching finds them (eq 9 of the paper).
+        leaves the norms as the matching finds them (eq 9 of the paper).
     init : {"strict", "svd"}, default="strict"
-        Where the matching starts: linear projections thresholded at 1 − (1 − τ)/4, with which quasi-Newton steps never
-        collapsed, or at τ itself (eq 17 of the paper). The results differ little.
+        Where the matching starts. "strict" uses linear projections thresholded at 1 − (1 − τ)/4, from which quasi-Newton steps have never
+        collapsed; "svd" thresholds at τ itself (eq 17 of the paper). The results differ little.
     rank : int or None, default=None
-        Rank of the matrix L that is matched, at least `n_components`; None is `n_components`, which works best, and more
-        leaves the map the largest part of a richer matrix.
+        Rank of the matrix L that is matched, at least `n_components`. None is `n_components`, which works best. With a larger rank, the
+        map is the largest part of a richer matrix.
 
     Attributes
     ----------
     threshold_ : float
         The threshold that was used.
     isolated_ : ndarray
-        Rows similar to no other; virtual inputs (`n_virtual_` of them) led to them during the fit.
+        Rows that are similar to no other row. During the fit, `n_virtual_` virtual inputs connect them to the others.
     landmarks_ : ndarray
         Rows that were matched.
     eigenvalues_ : ndarray
-        Eigenvalues of the Gram matrix; large negative ones ask for more dimensions, which a DataWarning says.
+        Eigenvalues of the Gram matrix. Large negative ones mean that the map needs more dimensions; a DataWarning says so.
 
     Examples
     --------
@@ -158,7 +159,7 @@ class TSM(Embedder):
         return {"Y": 1, "eigenvalues": 2, "_rows": 1}
 
     def angle_histogram(self, X: Any) -> AngleHistogram:
-        """The histogram of angles in X by which threshold="auto" chooses (fig 2 of the paper)."""
+        """The histogram of angles in X, by which threshold="auto" chooses the threshold (fig 2 of the paper)."""
         return angle_histogram(X, sparsity=self.sparsity, random_state=self.random_state)
 
     @staticmethod
@@ -172,9 +173,9 @@ class TSM(Embedder):
         random_state: RandomState = 0,
         n_jobs: int | None = None,
     ) -> TradeOff:
-        """A small table of what each dimension and threshold keeps, measured on `n_rows` rows drawn at random.
+        """A small table of what each number of dimensions and each threshold keeps, measured on `n_rows` random rows.
 
-        Norms are those of norms="matched": how far they are off says, too, whether the dimensions are enough.
+        Norms are those of norms="matched"; their errors also show whether there are enough dimensions.
         """
         table, run = as_table(X, allow_sparse=False), Run.of(random_state=random_state, n_jobs=n_jobs)
         order = run.stream("choice").permutation(len(table.values))
@@ -194,7 +195,7 @@ class TSM(Embedder):
 
     @property
     def objective_history_(self) -> FloatArray:
-        """‖L − Z‖², one value an update."""
+        """‖L − Z‖², one value per update."""
         return self._result.history.objective[1:]
 
     @property
@@ -204,7 +205,7 @@ class TSM(Embedder):
 
     @property
     def n_virtual_(self) -> int:
-        """Virtual inputs that tied isolated rows to their nearest ones; they are no part of the map."""
+        """Number of virtual inputs that connected isolated rows to their nearest rows; they are not part of the map."""
         return int(self._result.settings["n_virtual"])
 
     @property
@@ -219,7 +220,7 @@ class TSM(Embedder):
 
     @property
     def graph_(self) -> Graph:
-        """The pairs of similar rows, with the distances between them in unit norm; found anew each time."""
+        """The pairs of similar rows, with the distances between the rows scaled to unit norm; computed again at each access."""
         threshold = self.threshold_
         rows = Table(self._rows, validated=True)
         return similarity_graph(rows, threshold, n_jobs=self.n_jobs, max_memory=self.max_memory)

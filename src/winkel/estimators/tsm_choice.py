@@ -1,4 +1,4 @@
-"""How many dimensions and which threshold for TSM: a table of what each choice keeps."""
+"""How to choose dimensions and threshold of TSM: a table of what each choice keeps."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..measures.angles import angular_deviation, jaccard, norm_error
 
 @dataclass(frozen=True)
 class Choice:
-    """One line of the table: what a dimension and a threshold keep.
+    """One line of the table: what is kept with a number of dimensions and a threshold.
 
-    A lower threshold keeps more angles, and is harder to keep in few dimensions.
+    A lower threshold asks for more angles, which are harder to keep in few dimensions.
 
     Attributes
     ----------
     n_components : int
         Dimension of the map.
     sparsity : float
-        Share of pairs that were not to be similar.
+        Share of pairs that were meant not to be similar.
     threshold : float
         The cosine above which rows are similar.
     similar : float
@@ -33,9 +33,9 @@ class Choice:
     deviation : float
         Mean change of the angles of similar pairs in degrees (eq 11).
     jaccard : float
-        Part of the similar pairs that data and map have in common (eq 12).
+        Share of the similar pairs that data and map have in common (eq 12).
     norm_error : float
-        Median relative change of the norms, before rows are brought to their own (norms="matched").
+        Median relative change of the norms, before rows are scaled back to their own norms (as with norms="matched").
     """
 
     n_components: int
@@ -55,15 +55,15 @@ class TradeOff:
     Attributes
     ----------
     choices : tuple of Choice
-        One for each pair of sparsity and dimension.
+        One for each combination of sparsity and dimension.
     """
 
     choices: tuple[Choice, ...]
 
     def best(self, *, max_deviation: float = 1.0) -> Choice:
-        """The fewest dimensions, and then the most similar pairs, that change angles by at most `max_deviation` degrees.
+        """The choice with the fewest dimensions, then with the most similar pairs, that changes angles by at most `max_deviation` degrees.
 
-        When none does, the choice that changes them least.
+        If there is none, the choice that changes angles least.
         """
         allowed = [c for c in self.choices if c.deviation <= max_deviation]
         if allowed:
@@ -87,11 +87,9 @@ def trade_off(
     sparsity: Sequence[float],
     n_jobs: int | None,
 ) -> TradeOff:
-    """The TradeOff over all pairs of dimension and sparsity, each fitted to `table` by `make(n_components, sparsity)`."""
+    """The TradeOff over all combinations of dimension and sparsity, each fitted to `table` by `make(n_components, sparsity)`."""
     if not list(n_components) or not list(sparsity):
-        raise InvalidParameterError(
-            "n_components and sparsity must name at least one value each to choose from."
-        )
+        raise InvalidParameterError("n_components and sparsity must each contain at least one value.")
     found = []
     for share in sparsity:
         for d in n_components:

@@ -44,40 +44,40 @@ _STEPS = "the solver chooses its steps, and stops after max_iter iterations"
 class TSNE(ForceEmbedder):
     """A map by t-SNE, with the parameter names of scikit-learn's and openTSNE's TSNE.
 
-    It is `winkel.AttractRepel(objective=winkel.objectives.TSNE(...))` under names that people know, so that an import line is
-    all that changes. openTSNE's `n_iter`, `initialization` and `negative_gradient_method` are understood; what has no
-    counterpart here is refused with a reason, unless it has the value that is the default there. Unlike scikit-learn's, it has
-    `transform`: each new row is placed by itself, and one that equals a fitted row gets that row's place.
+    This is `winkel.AttractRepel(objective=winkel.objectives.TSNE(...))` under familiar names, so that only the import line has to
+    change. openTSNE's `n_iter`, `initialization` and `negative_gradient_method` are understood too. A parameter that has no
+    counterpart here is refused with a reason, unless it has its default value in the other package. Unlike scikit-learn's TSNE, it has
+    `transform`: each new row is placed on its own, and a row that equals a fitted row gets that row's place.
 
     Parameters
     ----------
     n_components : int, default=2
         Dimension of the map.
     perplexity : float, default=30.0
-        How many neighbours a row has in effect; three times as many are searched. Few rows allow less, which a
-        DataWarning says.
+        The effective number of neighbours of a row; three times as many are searched. If there are few rows, it is reduced, with a
+        DataWarning.
     early_exaggeration : float or "auto", default="auto"
-        How many times as strong attractions are at first; "auto" is what suits the solver.
+        Factor by which attractions are stronger at first; "auto" chooses it by the solver.
     early_exaggeration_iter : int or None, default=None
-        For how many iterations; None is what suits the solver, at most a third of `max_iter`.
+        Number of iterations with early exaggeration; None chooses it by the solver, at most a third of `max_iter`.
     exaggeration : float or None, default=None
-        How many times as strong attractions are to the end, as in openTSNE: maps like UMAP's at about 4. None is 1.
+        Factor by which attractions stay stronger to the end, as in openTSNE; at about 4, maps look like UMAP's. None is 1.
     dof : float, default=1.0
-        Degrees of freedom of the kernel (1 + d²/dof)^−dof on the map, as in openTSNE: below 1 its heavier tails part clusters
+        Degrees of freedom of the kernel (1 + d²/dof)^−dof on the map, as in openTSNE. Below 1, its heavier tails split clusters
         into smaller ones.
     learning_rate : float or "auto", default="auto"
-        A number, in scikit-learn's unit, takes gradient steps with momentum and gains of that size, as t-SNE's authors did;
-        openTSNE's numbers are four times as large. "auto" leaves solver and steps to winkel.
+        With a number, in scikit-learn's unit, the fit takes gradient steps of that size with momentum and gains, as t-SNE's authors did;
+        openTSNE's numbers are four times as large. With "auto", winkel chooses solver and steps.
     max_iter : int or None, default=None
-        Number of iterations; None is what suits the solver.
+        Number of iterations; None chooses it by the solver.
     metric : str or callable, default="euclidean"
-        By which neighbours are found, as in `winkel.graph.knn`; "precomputed" takes X as a matrix of distances.
+        The metric for finding neighbours, as in `winkel.graph.knn`; "precomputed" takes X as a matrix of distances.
     init : {"auto", "pca", "spectral", "random"} or array, default="auto"
-        The start. "auto" is the principal components, and for data without rows (a graph, distances) the graph's spectral
+        The start. "auto" is the principal components or, for data without rows (a graph, distances), the graph's spectral
         embedding.
     method : {"auto", "barnes_hut", "fft", "exact"}, default="auto"
-        "exact" sums over all pairs. The others sum exactly up to 2 000 rows, and beyond by winkel's field, of which
-        there is one kind.
+        "exact" sums over all pairs. All other values mean the same here: the sum is exact up to 2 000 rows, and beyond that it is
+        computed by winkel's field.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class TSNE(ForceEmbedder):
 
     @property
     def n_neighbors(self) -> int:
-        """Neighbours that are searched."""
+        """Number of neighbours that are searched."""
         return max(1, int(3 * positive("perplexity", self.perplexity)))
 
     def _objective(self) -> Objective:

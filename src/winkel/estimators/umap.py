@@ -59,35 +59,35 @@ _DENSITY = "wk.MDE(density=...) keeps local densities."
 class UMAP(ForceEmbedder):
     """A map by UMAP's loss, with the parameter names of umap-learn.
 
-    It is `winkel.AttractRepel(objective=winkel.objectives.UMAP(...))` under names that people know, so that an import line is
-    all that changes: the sums that umap-learn samples are taken over all pairs, and the same seed gives the same bytes for any
-    number of threads. `n_epochs` is understood as `max_iter`; what has no counterpart here is refused with a reason, unless it
-    has the value that is the default there. `transform` places each new row by itself, and gives a row that equals a fitted one
-    that row's place. `fit(X, y)` with classes draws them together as umap-learn does, as far as `target_weight` says; the score
-    "label_excess" of `winkel.measure` tells how much of the separation is then the labels'.
+    This is `winkel.AttractRepel(objective=winkel.objectives.UMAP(...))` under familiar names, so that only the import line has to
+    change. Sums that umap-learn samples are taken over all pairs, and the same seed gives the same bytes for any
+    number of threads. `n_epochs` is understood as `max_iter`. A parameter that has no counterpart here is refused with a reason, unless it
+    has its default value in umap-learn. `transform` places each new row on its own; a row that equals a fitted row gets that row's
+    place. `fit(X, y)` with classes draws each class together as umap-learn does, as strongly as `target_weight` says; the score
+    "label_excess" of `winkel.measure` says how much of the separation then comes from the labels.
 
     Parameters
     ----------
     n_neighbors : int, default=15
-        Neighbours of each row, which attract it.
+        Number of neighbours that attract each row.
     n_components : int, default=2
         Dimension of the map.
     metric : str or callable, default="euclidean"
-        By which neighbours are found, as in `winkel.graph.knn`; "precomputed" takes X as a matrix of distances.
+        The metric for finding neighbours, as in `winkel.graph.knn`; "precomputed" takes X as a matrix of distances.
     min_dist : float, default=0.1
         Distance up to which points on the map count as close.
     spread : float, default=1.0
         Distance over which closeness fades.
     max_iter : int or None, default=None
-        Number of iterations; None is what suits the solver.
+        Number of iterations; None chooses it by the solver.
     init : {"auto", "pca", "spectral", "random"} or array, default="auto"
         The start. "auto" is the graph's spectral embedding.
     negative_sample_rate : float, default=5.0
-        How many repelling pairs umap-learn draws for an attracting one: here the strength of the repulsion of all.
+        In umap-learn, the number of repelling pairs drawn per attracting pair; here, the strength of the repulsion between all pairs.
     repulsion_strength : float, default=1.0
-        By which the repulsion is multiplied.
+        Factor by which the repulsion is multiplied.
     target_weight : float, default=0.5
-        How far labels count beside the data, from 0 to 1, where `fit` is given any.
+        How much labels count relative to the data, from 0 to 1, if `fit` is given labels.
 
     Attributes
     ----------
@@ -128,10 +128,10 @@ class UMAP(ForceEmbedder):
         Parameters
         ----------
         X : array, data frame, sparse matrix, AnnData, Graph, distances or items
-            What to map. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
+            What to map. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
         y : array of shape (n_samples,), str or None, default=None
-            A class of each row, −1, None, NaN or "" where it is unknown, or the name of a column: of an AnnData object's `obs`, of a
-            data frame, which is then no feature, or one that a table keeps. Rows of different classes attract each other less.
+            The class of each row (−1, None, NaN or "" if unknown), or the name of a column: of an AnnData object's `obs`, of a
+            data frame (the column is then not a feature), or one that a table keeps. Rows of different classes attract each other less.
 
         Returns
         -------
