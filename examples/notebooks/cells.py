@@ -1,10 +1,10 @@
 # %% [markdown]
-# # Cells: types of blood cells, and how far their map may be read
+# # Cells: types of blood cells, and how far their map can be trusted
 #
 # 2 638 cells of one donor's blood (PBMC 3k of 10x Genomics), each described by 50 principal components of its gene expression. The labels
-# are the clusters of a standard analysis of the same data, so they are no independent truth.
+# are the clusters of a standard analysis of the same data, so they are not an independent truth.
 #
-# Data: `wk.datasets.load_pbmc3k()` reads `scrna_pbmc3k_pca50.npz` from the folder that `WINKEL_DATA` names, or from the cache.
+# Data: `wk.datasets.load_pbmc3k()` reads `scrna_pbmc3k_pca50.npz` from the folder named by `WINKEL_DATA`, or from the cache.
 
 # %%
 import numpy as np
@@ -26,7 +26,7 @@ wk.plot(mde, labels=names, title="Blood cells")
 # %% [markdown]
 # ## How faithful is it?
 #
-# Each score stands beside that of two principal components.
+# Each score is shown next to that of two principal components.
 
 # %%
 report = wk.measure(cells.X, mde, labels=cells.y)
@@ -35,7 +35,7 @@ print(report)
 # %% [markdown]
 # ## Which cells to doubt
 #
-# `reliability` is the part of a cell's surroundings that the map kept. Types differ in it.
+# `reliability` is the share of a cell's neighbourhood that the map kept. It differs between types.
 
 # %%
 reliability = wk.indicatrix(cells.X, mde).reliability
@@ -44,9 +44,9 @@ for name in sorted(set(names), key=lambda name: np.median(reliability[names == n
     print(f"{name:<20} {len(here):5d} cells, median reliability {np.median(here):.2f}")
 
 # %% [markdown]
-# ## Made again
+# ## Is it stable?
 #
-# Other seeds, and nine tenths of the cells at a time: what stays?
+# The map is made again with other seeds, and with nine tenths of the cells at a time. What stays the same?
 
 # %%
 print(wk.stability(wk.MDE(), cells.X, n_runs=3))
@@ -54,10 +54,10 @@ print(wk.stability(wk.MDE(), cells.X, n_runs=3))
 # %% [markdown]
 # ## What can and cannot be trusted
 #
-# - Trust: which large groups there are, and mostly which group a cell belongs to. Nine of ten held-out cells get their cluster from their neighbours on the map
-#   (0.90; 0.78 with two principal components), and the shape of the whole comes back with other seeds and other cells (0.97).
-# - Do not trust: who exactly a cell's nearest neighbours are. A fifth of the fifteen nearest are kept (0.20), and more than half of those on the map are others
-#   when it is made again (0.45 stay). The two largest clusters are the least reliable: they pass into each other.
-# - Do not trust: how far apart groups lie, and how large they are. The rank correlation of distances is 0.66, and that of two principal components 0.78;
-#   densities are kept even less (0.21 and 0.58).
-# - The labels come from the same numbers as the map. That both agree is no evidence for cell types; marker genes would be.
+# - Trust: which large groups there are, and mostly which group a cell belongs to. For nine of ten held-out cells, the neighbours on the map predict the right cluster
+#   (0.90; 0.78 with two principal components), and the overall shape returns with other seeds and other cells (0.97).
+# - Do not trust: which cells exactly are a cell's nearest neighbours. The map keeps a fifth of the fifteen nearest (0.20), and when the map is made again, more than
+#   half of a cell's neighbours on it change (0.45 stay). The two largest clusters are the least reliable: they merge into each other.
+# - Do not trust: how far apart groups are, and how large they are. The rank correlation of distances is 0.66, while that of two principal components is 0.78.
+#   Densities are kept even less (0.21 and 0.58).
+# - The labels come from the same numbers as the map. So their agreement is no evidence for cell types; marker genes would be.

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Genetics: a map of Europe from genes
 #
-# 1 387 people of the POPRES study (Novembre et al. 2008), by their 20 largest genetic components; each has a country, whose longitude and latitude the maps never
-# see.
+# 1 387 people of the POPRES study (Novembre et al. 2008), described by their 20 largest genetic components. Each person has a country; the maps never see its longitude
+# and latitude.
 #
-# Data: `wk.datasets.load_popres()` reads `popres_pca20.npz` from the folder that `WINKEL_DATA` names, or from the cache.
+# Data: `wk.datasets.load_popres()` reads `popres_pca20.npz` from the folder named by `WINKEL_DATA`, or from the cache.
 
 # %%
 import numpy as np
@@ -19,7 +19,7 @@ print(X.shape, len(np.unique(people.y)), "countries")
 
 # %%
 def europe(Y):
-    """How much of longitude and latitude a straight-line fit on the map explains."""
+    """Share of the variance of longitude and latitude that a linear fit on the map explains."""
     A = np.column_stack([Y, np.ones(len(Y))])
     residual = place - A @ np.linalg.lstsq(A, place, rcond=None)[0]
     return 1 - float((residual**2).sum() / ((place - place.mean(axis=0)) ** 2).sum())
@@ -34,24 +34,24 @@ maps = {
 }
 for name, Y in maps.items():
     trust = wk.measure(X, Y, scores=["trustworthiness", "distance_correlation"]).scores
-    told = ", ".join(f"{key} {trust[key].value:.2f}" for key in trust)
-    print(f"{name}: explains {europe(Y):.2f} of geography; {told}")
+    scores = ", ".join(f"{key} {trust[key].value:.2f}" for key in trust)
+    print(f"{name}: explains {europe(Y):.2f} of geography; {scores}")
 
 # %% [markdown]
-# ## Is there more than chance in the small components?
+# ## Do the small components contain more than noise?
 
 # %%
 for k in (2, 5, 10, 20):
     index = wk.graph.knn(np.ascontiguousarray(X[:, :k], dtype=np.float32), 10).knn_indices
     same = np.mean(people.y[index] == people.y[:, None])
-    print(f"of the ten nearest by {k} components {same:.0%} are of the own country")
+    print(f"{k} components: {same:.0%} of a person's ten nearest are from the same country")
 
 # %% [markdown]
 # ## What can and cannot be trusted
 #
 # - Trust: the large axes. Two principal components explain 0.78 of geography, more than either map, and they are linear: distances on them mean what they say.
-# - Trust the map of neighbours for neighbours: its trustworthiness is 0.87 where two components have 0.77. But more components add noise, not geography: among
-#   the ten nearest people by two components 53 % are of the own country, by twenty 40 %. Keeping neighbours in twenty dimensions keeps that noise.
+# - Trust the map of neighbours for neighbours: its trustworthiness is 0.87; two components have 0.77. But more components add noise, not geography: 53 % of
+#   a person's ten nearest by two components are from the same country, but only 40 % by twenty. A map that keeps neighbours in twenty dimensions keeps that noise.
 # - Do not trust: islands. A map of neighbours pulls people of one region together and tears the continuous gradient of Europe.
 # - Do not trust: borders. People of neighbouring countries overlap in the data.
-# - The sample is not Europe: some countries are few people and some are many, and maps give room to where the sample is dense.
+# - The sample is not Europe: some countries have few people in it and some have many, and maps give more room to where the sample is dense.

@@ -1,10 +1,10 @@
 # %% [markdown]
-# # Images: objects on a turntable, which should be rings
+# # Images: objects on a turntable, which should form rings
 #
-# COIL-20 shows 20 objects from 72 sides each. Turning an object is a closed curve in the space of images, so here is known what a
+# COIL-20 shows 20 objects, each from 72 sides. Turning an object makes a closed curve in the space of images, so we know what a
 # faithful map looks like: 20 rings.
 #
-# Data: `wk.datasets.load_coil20()` reads `coil20_32x32.npz` from the folder that `WINKEL_DATA` names, or from the cache.
+# Data: `wk.datasets.load_coil20()` reads `coil20_32x32.npz` from the folder named by `WINKEL_DATA`, or from the cache.
 
 # %%
 import numpy as np
@@ -27,8 +27,8 @@ print(report)
 # %% [markdown]
 # ## Are the rings whole?
 #
-# The last lines of the report say in how many pieces the map is, and which of them were torn. Object by object, the share of a view's
-# neighbours that the map kept tells where to look.
+# The last lines of the report say how many pieces the map has, and which of them were torn. The median reliability of each object, the share of a view's
+# neighbours that the map kept, shows where to look.
 
 # %%
 reliability = wk.indicatrix(X, mde).reliability
@@ -39,9 +39,9 @@ for label in sorted(median, key=lambda label: median[label])[:5]:
 # %% [markdown]
 # ## What can and cannot be trusted
 #
-# - Trust: which view is next to which. Eight of ten nearest views are kept (0.79; 0.36 with two principal components), and trustworthiness is 0.99.
-# - Do not trust that a curve with two ends has two ends. Turning has none; where a ring is drawn open, the map tore it. The report says how many of the links between
-#   neighbouring views run from one piece of the map to another: 0.7 %, and no piece as a whole was torn off.
-# - Do not trust how far apart objects lie: the rank correlation of distances is 0.57, and 0.80 for two principal components.
-# - One in ten held-out views gets the wrong object from its neighbours on the map (0.90 get theirs). Some objects look alike from some sides in the data, too: images cannot
-#   tell them apart better than their pixels do.
+# - Trust: which view is next to which. The map keeps eight of the ten nearest views (0.79; 0.36 with two principal components), and trustworthiness is 0.99.
+# - Do not trust the ends of an open curve. A full turn has no ends; if a ring is drawn open, the map tore it. The report says how many of the links between
+#   neighbouring views lead from one piece of the map to another: 0.7 %. No piece as a whole was torn off.
+# - Do not trust how far apart objects are: the rank correlation of distances is 0.57, and 0.80 for two principal components.
+# - For one in ten held-out views, the neighbours on the map predict the wrong object (accuracy 0.90). Some objects look alike from some sides in the data too, and a map of
+#   pixels cannot tell them apart better than the pixels do.

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Network: who wrote with whom
 #
-# Co-authors of papers in general relativity (SNAP, ca-GrQc): there are no rows, only a graph. Its largest component is drawn twice, by the lengths of paths and
-# by who is tied to whom.
+# Co-authors of papers in general relativity (SNAP, ca-GrQc). There are no rows, only a graph. Its largest component is drawn twice: by the lengths of paths, and
+# by the ties alone.
 #
-# Data: `wk.datasets.load_coauthorship("GrQc")` reads `coauthorship_snap.npz` from the folder that `WINKEL_DATA` names, or from the cache.
+# Data: `wk.datasets.load_coauthorship("GrQc")` reads `coauthorship_snap.npz` from the folder named by `WINKEL_DATA`, or from the cache.
 
 # %%
 import numpy as np
@@ -17,7 +17,7 @@ graph = graph.subgraph(component == 0)
 print(f"largest of {count} components: {graph.n} authors, {graph.n_edges} pairs")
 
 # %% [markdown]
-# ## By lengths of paths
+# ## By the lengths of paths
 
 # %%
 paths = wk.MDE(preserve="distances", max_distances=500_000, max_iter=150, random_state=0).fit(graph)
@@ -51,7 +51,7 @@ print(
 # %% [markdown]
 # ## What can and cannot be trusted
 #
-# - The first map: trust which authors are at the rim and which in the middle, and that long ways on it are long paths. Do not trust who is next to whom: thousands of
-#   authors are equally far from each other, and a plane has no room for that.
-# - The second map: trust who wrote with whom. Do not trust how far groups lie from each other.
-# - Neither shows what is missing: authors outside the largest component, and how often two of them wrote together.
+# - The first map: trust which authors are at the rim and which are in the middle, and that long distances on it are long paths. Do not trust which authors are next to
+#   each other: thousands of authors are equally far from each other, and a plane has no room for that.
+# - The second map: trust who wrote with whom. Do not trust how far groups are from each other.
+# - Neither map shows what the graph leaves out: authors outside the largest component, and how often two authors wrote together.

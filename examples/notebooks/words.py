@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Words: neighbours in meaning, in many dimensions and in two
 #
-# GloVe vectors of the 4 000 most frequent English words (100 dimensions). Who is near whom is read off cosines, so the metric is "cosine".
+# GloVe vectors of the 4 000 most frequent English words (100 dimensions). Such vectors are compared by their cosines, so the metric is "cosine".
 #
-# Data: `wk.datasets.load_words("glove")` reads `words_glove6b_100d_30k.npz` from the folder that `WINKEL_DATA` names, or from the cache.
+# Data: `wk.datasets.load_words("glove")` reads `words_glove6b_100d_30k.npz` from the folder named by `WINKEL_DATA`, or from the cache.
 
 # %%
 import numpy as np
@@ -24,8 +24,8 @@ print(wk.measure(X, flat, metric="cosine"))
 # %% [markdown]
 # ## In sixteen
 #
-# Two dimensions are for the eye. Where the neighbours themselves are wanted, as for search, thresholded similarity matching keeps small angles and norms
-# in a few more.
+# Two dimensions are for the eye. If you need the neighbours themselves, for example for search, thresholded similarity matching keeps small angles and norms
+# in a few more dimensions.
 
 # %%
 search = wk.TSM(16, random_state=0, max_iter=100).fit(X)
@@ -38,7 +38,7 @@ def kept(Y, metric):
     return np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(truth, found)])
 
 
-print(f"of ten nearest words are kept: {kept(flat.embedding_, 'euclidean'):.2f} in the plane, ", end="")
+print(f"share of the ten nearest words kept: {kept(flat.embedding_, 'euclidean'):.2f} in the plane, ", end="")
 print(f"{kept(search.embedding_, 'cosine'):.2f} in sixteen dimensions")
 
 # %% [markdown]
@@ -57,9 +57,9 @@ for row in rows or [0, 1]:
 # %% [markdown]
 # ## What can and cannot be trusted
 #
-# - Trust: that words which stand together are related. Trustworthiness is 0.94, where two principal components have 0.70.
-# - Do not take a word's neighbours on the map for all of its neighbours. Four of the ten nearest are kept (0.43), and the others are elsewhere because there
-#   is no room. Sixteen dimensions keep more (0.59), and cannot be looked at.
-# - Do not trust: how far apart words lie. The rank correlation of distances is 0.41, which is little, and the norms of the vectors are lost.
-# - Do not look for clusters. The data's neighbour graph is in one piece, and so is the map; kinds of words pass into each other.
-# - A word of several meanings has one place. "may" stands with the verbs, and nothing on the map says that it is a month, too.
+# - Trust: that words next to each other are related. Trustworthiness is 0.94; two principal components have 0.70.
+# - Do not assume that the map shows all neighbours of a word. It keeps four of the ten nearest (0.43); the others are elsewhere because there
+#   is no room. Sixteen dimensions keep more (0.59), but cannot be looked at.
+# - Do not trust: how far apart words are. The rank correlation of distances is only 0.41, and the norms of the vectors are lost.
+# - Do not look for clusters. The neighbour graph of the data is in one piece, and so is the map; kinds of words merge into each other.
+# - A word with several meanings has one place. "may" is among the verbs, and nothing on the map says that it is also a month.

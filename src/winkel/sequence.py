@@ -130,7 +130,7 @@ def series(
     Parameters
     ----------
     tables : list of arrays, data frames, sparse matrices or AnnData
-        Two or more tables, in their order. Their columns may differ. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
+        Two or more tables, in their order. Their columns may differ. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
     ids : list of arrays or None, default=None
         The items of each table's rows, each once. None takes the names that tables have; without names rows of the same number
         are the same item, in tables of as many rows.
@@ -144,7 +144,7 @@ def series(
     random_state : int, numpy Generator or None, default=None
         The seed; the same seed gives the same bytes for any `n_jobs`.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
     verbose : bool, default=False
         Whether to show progress.
 

@@ -159,7 +159,7 @@ def spectrum(
     Parameters
     ----------
     X : array, data frame, sparse matrix, AnnData, distances or sequence of items
-        The data, as for `winkel.MDE` and `winkel.measure`. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
+        The data, as for `winkel.MDE` and `winkel.measure`. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
     model : MDE or None, default=None
         An estimator, not fitted, whose other parameters are used, with the default forces; None is `MDE()`.
     places : sequence of float, default=(0.0, 0.25, 0.5, 0.75, 1.0)
@@ -175,7 +175,7 @@ def spectrum(
     random_state : int, numpy Generator or None, default=0
         The seed; the same seed gives the same bytes for any `n_jobs`.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
     verbose : bool, default=False
         Whether to show progress.
 

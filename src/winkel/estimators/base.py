@@ -235,9 +235,7 @@ n_features_in_ : int
         check_parts(parts, schema, lengths, what)
         graph = self._result.graph
         if graph is not None and graph.n != len(Y):
-            raise ModelFileError(
-                f"The graph in the file has {graph.n} items, but the map has {len(Y)} rows."
-            )
+            raise ModelFileError(f"The graph in the file has {graph.n} items, but the map has {len(Y)} rows.")
 
     @classmethod
     def _kept_names(cls) -> tuple[str, ...]:

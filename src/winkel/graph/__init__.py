@@ -1,17 +1,17 @@
-"""Graphs: who is the neighbour of whom.
+"""Graphs: which rows are neighbours.
 
-`Graph` is the immutable result that the later stages read; everything else here makes one or reads one.
+`Graph` is the immutable object that the later stages read; everything else here makes a graph or reads one.
 
     X ── knn ──┐                         ┌─ structure: components, spanning tree, neighborhood_graph (LVM eqs 22–24)
     edges      ├─> Graph ── C++ rows ──> ├─ paths: shortest_paths, path_distances
     matrices  ─┘                         └─ laplacian, spectral_layout: spectral_embedding
 
-    graph.py  edges.py  origin.py             the Graph, checks of what it is made from, how it was made
-    combining.py                              one graph of several
-    preprocessing.py                          who counts as similar, by how much, and who does not (MDE, section 4.3)
-    knn.py ── metrics.py, search.py, precomputed.py      neighbours of rows, of distances, by a function
+    graph.py  edges.py  origin.py             the Graph, checks of its input, how it was made
+    combining.py                              one graph from several
+    preprocessing.py                          which pairs are similar, how similar, and which are not (MDE, section 4.3)
+    knn.py ── metrics.py, search.py, precomputed.py      neighbours from rows, from distances, by a function
 
-A public function reads its parameters into a `Run`; what methods call takes one: `neighbor_graph` (knn), `nearest_rows`
+A public function reads its parameters into a `Run`. The internal versions, which methods call, take a `Run`: `neighbor_graph` (knn), `nearest_rows`
 (knn_query), `robust_neighbors` (neighborhood_graph), `path_matrix` (shortest_paths), `sample_paths` (path_distances),
 `spectral_coordinates` (spectral_embedding).
 """

@@ -1,4 +1,4 @@
-"""`combine`: one graph of the neighbours that several tables of the same items give."""
+"""`combine`: one graph from the neighbour graphs of several tables of the same items."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ _WAYS = ("union", "intersection")
 
 
 def combine(graphs: Sequence[Graph], how: str | Sequence[float] = "union") -> Graph:
-    """One graph of the pairs that several graphs on the same items have, such as those of several tables.
+    """One graph from several graphs on the same items, such as the neighbour graphs of several tables.
 
-    The weights of each graph are first divided by their mean, so that none counts more for being larger, and its distances by
-    theirs, since those of different tables have nothing in common.
+    The weights of each graph are first divided by their mean, so that no graph counts more because its weights are larger. Distances are
+    divided by their mean too, because distances from different tables are not comparable.
 
     Parameters
     ----------
     graphs : list of Graph
         Two or more graphs, whose nodes are the same items in the same order.
     how : {"union", "intersection"} or list of float, default="union"
-        "union" has the pairs of any graph, with the mean of their weights (0 where a graph lacks the pair): neighbours in
-        several tables attract more. "intersection" has only pairs of all graphs, with the geometric mean. Numbers, one for
-        each graph, are the union with a weighted mean.
+        "union" contains the pairs of every graph, with the mean of their weights (0 for a graph without the pair), so that neighbours in
+        several tables attract more. "intersection" contains only pairs that are in all graphs, with the geometric mean. A list of numbers, one
+        for each graph, gives the union with a weighted mean.
 
     Returns
     -------
     Graph
-        With the mean of the distances that a pair has, if all graphs have distances. It has no neighbour lists, which
-        methods that only need weights, such as `winkel.MDE`, do without.
+        If all graphs have distances, each pair has the mean of its distances. The graph has no neighbour lists; methods that only need
+        weights, such as `winkel.MDE`, do not need them.
 
     Examples
     --------

@@ -30,7 +30,7 @@ _LIST_FAULTS = {  # what the core finds wrong with neighbour lists
 
 
 class EdgeArrays(NamedTuple):
-    """Sorted unique pairs with their weights and, where there are any, distances."""
+    """Sorted unique pairs with their weights and, if there are any, distances."""
 
     edges: NDArray[np.int32]
     weights: FloatArray
@@ -269,7 +269,7 @@ def check_neighbor_lists(
 
 
 def check_rows(rows: ArrayLike, n: int) -> IntArray:
-    """Different node numbers out of n, from those or from a mask."""
+    """Different node numbers below n, from a list of node numbers or from a mask."""
     keep = np.asarray(rows)
     if keep.dtype == bool:
         if keep.shape != (n,):
@@ -286,11 +286,13 @@ def check_rows(rows: ArrayLike, n: int) -> IntArray:
 
 
 def random_pairs(n: int, count: int, run: Run, *, avoid: IntArray | None = None) -> NDArray[np.int32]:
-    """`count` different pairs i < j of n items, sorted, uniform among those that `avoid` (sorted pairs i < j) leaves."""
+    """`count` different pairs i < j of n items, sorted; drawn uniformly from all pairs except those in `avoid` (sorted pairs i < j)."""
     barred = np.empty(0, dtype=np.int64) if avoid is None else avoid[:, 0].astype(np.int64) * n + avoid[:, 1]
     free = n * (n - 1) // 2 - len(barred)
     if not 0 <= count <= free:
-        raise InvalidParameterError(f"{count} pairs were asked for; {n} items leave {free} to choose from.")
+        raise InvalidParameterError(
+            f"{count} pairs were requested, but with {n} items there are only {free} to choose from."
+        )
     if count <= free // 2:
         return _core.sample_pairs(n, count, run.seed, barred, run.n_jobs)
     # Most pairs are wanted, so they can all be listed: leave some out.

@@ -1,9 +1,9 @@
-"""Metrics beyond those that the core searches by itself: one table, `FORMULAS`.
+"""Metrics for which the core has no search of its own: one table, `FORMULAS`.
 
-Some are Euclidean distances of rows put differently (hellinger, haversine, mahalanobis, seuclidean): those rows are searched,
-exactly or approximately, and their distances turned back. The others are computed block by block between all pairs of rows
-(canberra, braycurtis, minkowski), or from counts of columns that two rows share (dice and other metrics of sets), which works
-for sparse rows as well; so do manhattan and jaccard of sparse rows.
+Some are Euclidean distances of transformed rows (hellinger, haversine, mahalanobis, seuclidean): the transformed rows are searched,
+exactly or approximately, and their distances transformed back. The others are computed block by block between all pairs of rows
+(canberra, braycurtis, minkowski), or from the number of columns that two rows share (dice and other metrics of sets), which works
+for sparse rows as well. Manhattan and jaccard distances of sparse rows are computed in the same way.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _NUMBERS = 2**22  # distances in one block
 
 @dataclass(frozen=True)
 class Formula:
-    """One metric: distances between all rows of two sets, after `prepare` has put them into the form it needs.
+    """One metric: distances between all rows of two sets, after `prepare` has transformed the rows.
 
-    Where `finish` is there, `between` is the Euclidean distance with `finish`, which grows with it, after it.
+    If there is a `finish`, the distance is `finish` (an increasing function) applied to the Euclidean distance.
     """
 
     between: Between
@@ -53,7 +53,7 @@ class Formula:
 def blockwise_neighbors(
     Q: Matrix, X: Matrix, origins: NDArray[np.int64], k: int, formula: Formula, run: Run
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """The k nearest rows of X of each row of Q by a formula; `origins` are their numbers in X, or -1."""
+    """For each row of Q, the k nearest rows of X by a formula; `origins` are the row numbers of Q in X, or -1."""
     index, distance = np.empty((len(origins), k), np.int32), np.empty((len(origins), k))
     for part, D in distance_blocks(Q, X, formula, run):
         index[part], distance[part] = _core.nearest_columns(D, origins[part], k, run.n_jobs)
@@ -147,8 +147,8 @@ def _whitened(fitted: Matrix) -> Callable[[Matrix], Matrix]:
         variance, axes = np.linalg.eigh(np.atleast_2d(np.cov(wide.T)))
     if not variance[0] > variance[-1] * 1e-12:
         raise InvalidInputError(
-            "metric 'mahalanobis' needs columns whose covariance can be inverted; here some column follows from others, or is "
-            "constant, or there are more columns than rows. Drop columns, or take principal components first."
+            "metric 'mahalanobis' needs columns whose covariance can be inverted. Here some column is constant or depends on "
+            "others, or there are more columns than rows. Drop columns, or take principal components first."
         )
     turn = axes / np.sqrt(variance)
 

@@ -1,4 +1,4 @@
-"""Graph: who is near whom. Every method starts from one."""
+"""Graph: which nodes are neighbours. Every method starts from one."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from .origin import Origin, labels_from_meta, labels_to_meta
 class Graph:
     """An immutable weighted undirected graph on the nodes 0, …, n − 1.
 
-    Made by `from_edges`, `from_adjacency`, `from_networkx`, or from neighbour lists by `from_knn` (which is
-    what `winkel.graph.knn` returns). A neighbour graph also keeps its directed lists, `knn_indices` and
-    `knn_distances`; its edges join i and j when either lists the other, and their weight is the number of
+    A graph is made by `from_edges`, `from_adjacency`, `from_networkx`, or from neighbour lists by `from_knn` (as
+    `winkel.graph.knn` does). A neighbour graph also keeps its directed lists, `knn_indices` and
+    `knn_distances`. Its edges join i and j if either lists the other, and the weight of an edge is its number of
     directions, 1 or 2.
 
-    Weights say how strongly two nodes are tied; distances say how long the edge between them is. Without distances
-    every edge has length 1 and `has_distances` is False. All arrays are read-only; derived ones are made when
-    first used and kept.
+    Weights say how strongly two nodes are connected; distances say how long the edge between them is. Without distances
+    every edge has length 1 and `has_distances` is False. All arrays are read-only; derived arrays are computed when
+    first used and then kept.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Graph:
     origin : Origin
         How the graph was made.
     node_labels : tuple or None
-        Names of the nodes, where the graph was made from something that had them.
+        Names of the nodes, if the graph was made from something that had names.
 
     Examples
     --------
@@ -127,14 +127,14 @@ class Graph:
         edges : array of int, shape (p, 2)
             The pairs.
         weights : array of shape (p,) or None, default=None
-            Their weights, which may be negative; None makes them 1.
+            Their weights, which may be negative; None sets all weights to 1.
         distances : array of shape (p,) or None, default=None
             Their lengths.
         n : int or None, default=None
             Number of nodes; None takes the largest node number + 1.
         combine : {"error", "sum", "mean", "max", "min"}, default="error"
-            What to do with the weights of a pair that comes twice, in either direction. "error" makes one edge of it if
-            its weights and distances agree, and refuses it if they do not; otherwise the smallest distance is kept.
+            What to do with the weights of a pair that appears more than once, in either direction. "error" makes one edge of it if
+            its weights and distances agree, and refuses it if they do not. With the other choices, the smallest distance is kept.
         origin : Origin or None, default=None
             How the graph was made.
         """
@@ -155,12 +155,12 @@ class Graph:
         Parameters
         ----------
         indices, distances : array of shape (n, k)
-            The lists. A row with fewer than k neighbours ends in index −1 and distance inf. An edge listed both ways has
-            the smaller of the two distances.
+            The lists. A row with fewer than k neighbours is filled up with index −1 and distance inf. An edge that is listed in both
+            directions gets the smaller of the two distances.
         origin : Origin or None, default=None
             How the lists were made.
         copy : bool, default=True
-            False keeps the arrays themselves if their types fit; they must not be changed afterwards.
+            False uses the arrays themselves if their types fit; they must not be changed afterwards.
         """
         lists = check_neighbor_lists(indices, distances, copy)
         n, k = lists[0].shape
@@ -175,7 +175,7 @@ class Graph:
         adjacency : array or sparse matrix of shape (n, n)
             The matrix, with an empty diagonal.
         entries : {"weights", "distances"}, default="weights"
-            What its entries are. With "distances" weights are 1, and zeros that a sparse matrix stores are edges of
+            What its entries mean. With "distances", all weights are 1, and stored zeros of a sparse matrix are edges of
             length zero.
         """
         pairs, values, n = edges_of_adjacency(adjacency, entries)
@@ -191,7 +191,7 @@ class Graph:
         distance: str | None = None,
         combine: Combine = "error",
     ) -> Graph:
-        """The graph of an undirected networkx graph, its nodes numbered in their order there.
+        """The graph of an undirected networkx graph; nodes are numbered in their order there.
 
         Parameters
         ----------
@@ -269,7 +269,7 @@ class Graph:
 
     @property
     def knn_distances(self) -> FloatArray | MaybeNone:
-        """Distances to `knn_indices`, inf where a neighbour is missing; None if not a neighbour graph."""
+        """Distances to `knn_indices`, inf for a missing neighbour; None if not a neighbour graph."""
         return None if isinstance(self._source, EdgeArrays) else self._source[1]
 
     @property
@@ -279,7 +279,7 @@ class Graph:
 
     @property
     def node_labels(self) -> tuple[Hashable, ...] | None:
-        """Names of the nodes, where the graph was made from something that had them."""
+        """Names of the nodes, if the graph was made from something that had names."""
         return self._node_labels
 
     @property
@@ -319,14 +319,14 @@ class Graph:
     # -------------------------------------------------------------------------------- derived
 
     def components(self) -> tuple[int, NDArray[np.int32]]:
-        """Number of connected components and the one of each node, counted from the largest, 0."""
+        """Number of connected components, and the component of each node; 0 is the largest."""
         from .structure import connected_components
 
         found: tuple[int, NDArray[np.int32]] = self._cached("components", lambda: connected_components(self))
         return found
 
     def minimum_spanning_tree(self) -> Graph:
-        """The shortest set of edges that connects what this graph connects: a tree for each component."""
+        """The shortest set of edges that connects the same nodes as this graph: one tree for each component."""
         from .structure import minimum_spanning_tree
 
         tree: Graph = self._cached("tree", lambda: minimum_spanning_tree(self))
@@ -338,7 +338,7 @@ class Graph:
         Parameters
         ----------
         rows : array of int or bool
-            Different node numbers, in the order in which they are numbered from 0; or a mask of all nodes.
+            Different node numbers, in the order in which the new graph numbers them; or a mask of all nodes.
         """
         keep = check_rows(rows, self.n)
         labels = None if self._node_labels is None else tuple(self._node_labels[i] for i in keep.tolist())
@@ -375,7 +375,7 @@ class Graph:
 
     @classmethod
     def from_arrays(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Graph:
-        """The graph that `to_arrays` described; checked like any other input."""
+        """The graph that `to_arrays` described; it is checked like any other input."""
         try:
             origin, labels = Origin.from_meta(meta["origin"]), labels_from_meta(meta["labels"])
             if "knn_indices" in arrays:
@@ -432,7 +432,7 @@ class Graph:
 
 
 def graph_of_lists(indices: NDArray[np.int32], distances: FloatArray, origin: Origin) -> Graph:
-    """`Graph.from_knn` of lists that winkel made itself: they are neither copied nor looked at again."""
+    """`Graph.from_knn` for lists that winkel made itself: they are neither copied nor checked again."""
     return Graph._make(len(indices), (indices, distances), origin)
 
 

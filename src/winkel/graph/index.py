@@ -1,9 +1,9 @@
-"""Rows that new ones are compared with again and again: nearest rows by a sketch of few coordinates, then true distances.
+"""An index for repeated searches among the same rows: candidates by a sketch of few coordinates, then true distances.
 
-The sketch holds the coordinates of the rows along the 64 directions of largest variance, in a sample of them, and their whole
-norms: squared norms less twice the product of two sketches is the squared distance but for what two rows share beyond those
-directions. The nearest by that are candidates, of which the nearest by true distance are kept. How many candidates it takes
-is measured on rows of the index. Each new row's result depends on that row alone.
+The sketch consists of the coordinates of the rows along the 64 directions of largest variance (found in a sample of the rows), and of their
+full norms. The sum of two squared norms minus twice the product of two sketches equals the squared distance, except for the products
+beyond those directions. The nearest rows by this estimate are candidates; among them, the nearest by true distance are kept. The necessary
+number of candidates is measured on rows of the index. The result for a new row depends on that row alone.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ RECALL = 0.98
 
 @dataclass(frozen=True, eq=False)
 class RowIndex:
-    """Fitted rows, and what makes repeated searches among them fast.
+    """Fitted rows, prepared for fast repeated searches among them.
 
-    `recall` is the measured share of true neighbours that a search finds; 1 where all distances are computed.
+    `recall` is the measured share of true neighbours that a search finds; it is 1 if all distances are computed.
     """
 
     rows: Table
@@ -53,7 +53,7 @@ class RowIndex:
 
     @classmethod
     def of(cls, rows: Table, metric: str, n_neighbors: int, run: Run) -> RowIndex:
-        """The index of rows for searches of about `n_neighbors`; without a sketch where one does not pay."""
+        """The index of rows for searches of about `n_neighbors`; without a sketch if it would not save time."""
         name, plain = metric_name(metric), cls(rows, metric)
         X = rows.values
         n, m = X.shape
@@ -81,7 +81,7 @@ class RowIndex:
         return plain
 
     def nearest(self, new: Table, k: int, run: Run) -> tuple[Indices, FloatArray]:
-        """The k rows nearest to each new one, nearest first, and their distances."""
+        """The k nearest rows of each new row, nearest first, and their distances."""
         if self.points is None or sp.issparse(new.values) or new.dtype != self.rows.dtype:
             return nearest_rows(new, self.rows, k, run, metric=self.metric)
         return self._by_sketch(new.values, k, run.n_jobs)

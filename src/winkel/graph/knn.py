@@ -1,6 +1,6 @@
 """`knn`, the neighbour graph that every method starts from, and `knn_query`, the neighbours of new rows.
 
-`neighbor_graph` and `nearest_rows` are the same two within a run: what methods call with a Table and their own `Run`.
+`neighbor_graph` and `nearest_rows` do the same for internal use: methods call them with a Table and their own `Run`.
 """
 
 from __future__ import annotations
@@ -50,42 +50,42 @@ def knn(
     max_memory: int | float | str | None = None,
     verbose: bool = False,
 ) -> Graph:
-    """The graph that joins every row to its `n_neighbors` nearest rows, itself left out.
+    """The graph that joins every row to its `n_neighbors` nearest rows, not counting itself.
 
-    Rows of zeros under cosine, and constant rows under correlation, are at distance 0 from each other and 1 from every
-    other row; so are empty sets under jaccard. Equal rows are each other's neighbours at distance 0.
+    Rows of zeros under cosine, constant rows under correlation, and empty sets under jaccard have distance 0 to each other and 1 to every
+    other row. Equal rows are neighbours of each other at distance 0.
 
     Parameters
     ----------
     X : array, sparse matrix, data frame, AnnData or Table of shape (n, m)
-        The rows. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it. With
+        The rows. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array. With
         metric="precomputed": an n × n matrix of distances (dense, or sparse with the known ones stored), or a pair (indices,
         distances) of n × k arrays. With a function as metric: any sequence of n items.
     n_neighbors : int, default=15
         Number of neighbours of each row.
     metric : str or callable, default="euclidean"
-        "euclidean", "cosine", "manhattan", "chebyshev", "correlation", "hamming", "jaccard", a further one of the table in
-        docs/data.md, "precomputed", or a symmetric function of two rows. Sparse data goes with euclidean, cosine, manhattan,
+        "euclidean", "cosine", "manhattan", "chebyshev", "correlation", "hamming", "jaccard", another metric of the table in
+        docs/data.md, "precomputed", or a symmetric function of two rows. Sparse data works with euclidean, cosine, manhattan,
         hellinger, jaccard and the other metrics of sets.
     method : {"auto", "exact", "approximate"}, default="auto"
-        "auto" is exact up to 30 000 rows, or 700 for each neighbour if that is more; sparse data is always searched
-        exactly.
+        "auto" is exact up to 30 000 rows, or up to 700 rows for each neighbour if that is more, and approximate beyond. Sparse data is always
+        searched exactly.
     recall : float, default=0.99
-        Share of true neighbours at which the approximate search stops, measured on sampled rows.
+        The approximate search stops when it has found this share of the true neighbours, measured on sampled rows.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
     random_state : int, numpy Generator or None, default=None
         The seed of the approximate search. The same seed gives the same bytes for any `n_jobs`.
     max_memory : int, str or None, default=None
-        Bytes, or text such as "4GB", that the search may use beside X; "auto" then takes the leaner method.
+        Memory that the search may use in addition to X, in bytes or as text such as "4GB"; method="auto" then takes the method that needs less.
     verbose : bool, default=False
         Whether to show progress.
 
     Returns
     -------
     Graph
-        With `knn_indices` and `knn_distances` (true distances, nearest first; equal ones in cyclic order of index), and
-        in `origin` the seed, the time and, for an approximate search, the measured recall with its interval.
+        Its lists are `knn_indices` and `knn_distances` (true distances, nearest first; ties in cyclic order of index). `origin`
+        contains the seed, the time and, for an approximate search, the measured recall with its interval.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def neighbor_graph(
     method: str = "auto",
     recall: float = RECALL_OF_MAPS,
 ) -> Graph:
-    """`knn` within a run: what every method calls. X is a Table, or what metric="precomputed" or a function takes."""
+    """`knn` with a `Run`, for methods. X is a Table, or the input for metric="precomputed" or a function."""
     start = time.perf_counter()
     n_neighbors = integer("n_neighbors", n_neighbors, 1)
     choice("method", method, ("auto", "exact", "approximate"))
@@ -185,26 +185,26 @@ def knn_query(
 ) -> tuple[Indices, FloatArray]:
     """The exact neighbours of the rows of `Q` among the rows of `X`.
 
-    Each row's result depends on that row alone, so a batch gives what its rows give one by one. When X is sparse it stays
-    so and Q is made sparse too; when X is dense, Q is made dense.
+    Each row's result depends on that row alone, so rows give the same result one by one as in a batch. If X is sparse, it stays
+    sparse and Q is made sparse too; if X is dense, Q is made dense.
 
     Parameters
     ----------
     Q : array, sparse matrix, data frame, AnnData or Table of shape (q, m)
-        The rows whose neighbours are wanted.
+        The rows whose neighbours are searched.
     X : array, sparse matrix, data frame, AnnData or Table of shape (n, m)
-        The rows among which they are searched. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
+        The rows among which neighbours are searched. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
     n_neighbors : int
         Number of neighbours of each row of Q, at most n.
     metric : str, default="euclidean"
         The name of a metric, as in `knn`.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
 
     Returns
     -------
     indices : ndarray of shape (q, n_neighbors)
-        Rows of X, nearest first; of rows at equal distance the first ones are neighbours.
+        Rows of X, nearest first; among rows at equal distance, those with the smaller number come first.
     distances : ndarray of shape (q, n_neighbors)
         Their true distances.
 
@@ -221,7 +221,7 @@ def knn_query(
 def nearest_rows(
     Q: Any, X: Any, n_neighbors: int, run: Run, *, metric: str = "euclidean"
 ) -> tuple[Indices, FloatArray]:
-    """`knn_query` within a run: Q and X are Tables."""
+    """`knn_query` with a `Run`, for methods. Q and X are Tables."""
     name = metric_name(metric)
     values = as_matrix(X)
     check_metric_input(values, name)
@@ -257,9 +257,9 @@ def _nearest(values: Matrix, queries: Matrix, k: int, name: str, run: Run) -> tu
 
 
 def usable_neighbors(n_neighbors: int, n: int) -> int:
-    """`n_neighbors`, or what n rows allow, with a warning.
+    """`n_neighbors`, or fewer if n rows are too few, with a warning.
 
-    When there are too few rows half of the others are taken, since a map of rows that are all neighbours of each other
+    If there are too few rows, half of the other rows are used, because a map of rows that are all neighbours of each other
     would show nothing.
     """
     n_neighbors = integer("n_neighbors", n_neighbors, 1)
@@ -275,7 +275,7 @@ def usable_neighbors(n_neighbors: int, n: int) -> int:
 
 
 def count_items(data: Any) -> int:
-    """The number of rows or items of anything a neighbour graph can be made of, or of a graph."""
+    """The number of rows or items of anything from which a neighbour graph can be made, or of a graph."""
     if isinstance(data, Graph):
         return data.n
     first = data[0] if isinstance(data, tuple) else data
@@ -283,7 +283,7 @@ def count_items(data: Any) -> int:
 
 
 def search_memory(data: Any, k: int, metric: Metric, n_jobs: int) -> float:
-    """Bytes that finding k neighbours of every row of a Table is forecast to take; of other data, what lists and distances take."""
+    """Forecast of the bytes for finding k neighbours of every row of a Table; for other data, the bytes of lists and distances."""
     n = count_items(data)
     if isinstance(data, Graph):
         return 0.0
@@ -323,7 +323,7 @@ def _warn_if_poor(recall: Recall, target: float) -> None:
     if recall.high < min(_POOR_RECALL, target):
         warnings.warn(
             f"the approximate search found an estimated {recall.value:.0%} of the true neighbours (data of high "
-            'intrinsic dimension is hard to search). For all of them use method="exact".',
+            'intrinsic dimension is hard to search). To find all of them, use method="exact".',
             DataWarning,
             stacklevel=5,
         )

@@ -1,10 +1,10 @@
-"""Graph Laplacians, and the smallest eigenvectors of the one of a connected graph.
+"""Graph Laplacians, and the smallest eigenvectors of the Laplacian of a connected graph.
 
-Four ways to the same vectors. `dense` is the oracle for small graphs. `chebyshev` filters a block of vectors
+There are four ways to the same vectors. `dense` is the reference for small graphs. `chebyshev` filters a block of vectors
 by polynomials of the Laplacian; it is the fastest on neighbour graphs of data, whose spectral gap is not
 small. `amg` is LOBPCG with an algebraic multigrid preconditioner (pyamg), for long thin graphs where
-polynomials would need too high a degree. `lanczos` is ARPACK. `auto` filters, and hands over to `amg`, where
-pyamg is installed, what does not converge soon.
+polynomials would need too high a degree. `lanczos` is ARPACK. `auto` starts with `chebyshev` and switches to `amg`, if
+pyamg is installed, when the filter does not converge soon.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 def require_nonnegative_weights(graph: Graph, purpose: str) -> None:
-    """Raise when an edge has a negative weight."""
+    """Raise if an edge has a negative weight."""
     if graph.n_edges and graph.weights.min() < 0:
         below = np.flatnonzero(graph.weights < 0)
         edge = tuple(graph.edges[below[0]].tolist())
@@ -53,7 +53,7 @@ def require_nonnegative_weights(graph: Graph, purpose: str) -> None:
 def laplacian_parts(graph: Graph, normalized: bool) -> tuple[sp.csr_array, NDArray[np.float64]]:
     """W of the Laplacian diag(d) − W, without stored zeros, and the weighted degrees, in double precision.
 
-    The d that goes with W is the weighted degree, or, if normalized, 1 where there is an edge.
+    If normalized, d is 1 for nodes with an edge; otherwise d is the weighted degree.
     """
     weights = graph.adjacency.astype(np.float64)
     weights.eliminate_zeros()
@@ -74,7 +74,7 @@ def laplacian(graph: Graph, normalized: bool = False) -> sp.csr_array:
     graph : Graph
         The graph, without negative weights.
     normalized : bool, default=False
-        Whether to take the second form.
+        Whether to return the second form.
 
     Returns
     -------
@@ -142,7 +142,7 @@ class Laplacian:
 
 @dataclass(frozen=True)
 class EigenPairs:
-    """Ascending eigenvalues, unit eigenvectors in columns, and the largest residual over its tolerance."""
+    """Ascending eigenvalues, unit eigenvectors in columns, and the largest residual divided by its tolerance."""
 
     values: Matrix
     vectors: Matrix
@@ -177,7 +177,7 @@ def _random_block(problem: Laplacian, width: int, seed: int) -> Matrix:
 
 
 def block_width(wanted: int) -> int:
-    """Vectors that are held at a time to find so many."""
+    """Number of vectors in the block that is used to find `wanted` eigenvectors."""
     return _LANES * math.ceil((wanted + _SPARE) / _LANES)
 
 
@@ -207,7 +207,7 @@ def _chebyshev(problem: Laplacian, block: Matrix, wanted: int, tol: float, produ
 
 @contextmanager
 def seeded_global_state(seed: int) -> Iterator[None]:
-    """NumPy's global random state, which pyamg draws from, fixed for a while and then put back."""
+    """Fix NumPy's global random state, from which pyamg draws, and restore it afterwards."""
     state = np.random.get_state()  # noqa: NPY002
     np.random.seed(seed % 2**32)  # noqa: NPY002
     try:
@@ -314,9 +314,9 @@ def smallest_eigenvectors(
     solver: str,
     before_multigrid: Callable[[Laplacian], None] | None = None,
 ) -> EigenPairs:
-    """The `wanted` eigenvectors next to the null vector, in the first columns of the result's vectors.
+    """The `wanted` smallest eigenvectors after the null vector, in the first columns of the result's vectors.
 
-    "auto" tells `before_multigrid` when it hands over, which may refuse what that takes by an error.
+    "auto" calls `before_multigrid` before it switches to multigrid; that function may raise an error if multigrid would need too much memory.
     """
     width = block_width(wanted)
     if solver == "dense" or problem.n <= max(_DENSE_BELOW, 4 * width):

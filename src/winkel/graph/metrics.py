@@ -62,7 +62,7 @@ class MetricRule:
     """How one metric is searched.
 
     `search` and `kind` number the core's search kernel and its true distance (tile.hpp, refine.hpp).
-    `to_search` turns a true distance of scaled data into the kernel's, which only has to order pairs alike.
+    `to_search` converts a true distance of scaled data into the kernel's distance, which only has to order pairs in the same way.
     """
 
     search: int
@@ -101,7 +101,7 @@ _ALIASES = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "lin
 
 
 def metric_name(metric: str) -> str:
-    """The name winkel uses for `metric`."""
+    """The name that winkel uses for `metric`."""
     name = _ALIASES.get(metric, metric) if isinstance(metric, str) else metric
     if isinstance(name, str) and split_metric(name)[1] is not None:  # such as "minkowski(3)"
         return name
@@ -109,12 +109,12 @@ def metric_name(metric: str) -> str:
 
 
 def is_metric(metric: object) -> bool:
-    """Whether `metric` is a name that the search knows."""
+    """Whether `metric` is the name of a known metric."""
     return isinstance(metric, str) and split_metric(_ALIASES.get(metric, metric))[0] in METRICS
 
 
 def formula_of(metric: str, *, sparse: bool = False) -> Formula | None:
-    """The formula of a metric, such as "canberra" or "minkowski(3)"; None where the core knows it by itself."""
+    """The formula of a metric, such as "canberra" or "minkowski(3)"; None if the core searches by this metric directly."""
     name, parameter = split_metric(metric)
     if name == "minkowski":
         return minkowski(2.0 if parameter is None else parameter)
@@ -133,7 +133,7 @@ def split_metric(metric: str) -> tuple[str, float | None]:
         value = float("nan")
     if match[1] != "minkowski" or not np.isfinite(value):
         raise InvalidParameterError(
-            f'metric {metric!r} is not known; a parameter has "minkowski(p)" alone, such as "minkowski(3)".'
+            f'metric {metric!r} is not known; only minkowski takes a parameter, such as "minkowski(3)".'
         )
     return match[1], positive("p of minkowski", value)
 
@@ -148,7 +148,7 @@ def takes_sparse(metric: object) -> bool:
 
 
 def check_metric_input(X: Matrix, name: str) -> None:
-    """Refuse sparse data for metrics that would need it dense."""
+    """Refuse sparse data for metrics that need dense data."""
     if sp.issparse(X) and not takes_sparse(name):
         allowed = ", ".join(repr(metric) for metric in METRICS if takes_sparse(metric))
         raise InvalidInputError(
@@ -159,7 +159,7 @@ def check_metric_input(X: Matrix, name: str) -> None:
 
 @dataclass(frozen=True)
 class Preparation:
-    """The map from data to the float32 rows that are searched: the same for the points and for new rows."""
+    """The transformation of data into the float32 rows that are searched; it is the same for the points and for new rows."""
 
     metric: str
     offset: FloatArray | None = None
@@ -177,7 +177,7 @@ class Preparation:
         return not same or self.offset is not None or self.factor != 1
 
     def apply(self, X: FloatArray) -> Float32:
-        """The rows to search, made block by block; X itself where nothing has to change."""
+        """The rows to search, made block by block; X itself if nothing has to change."""
         if not self.copies(X):
             return X
         P = np.zeros((X.shape[0], X.shape[1] + self.zero_column), dtype=np.float32)
@@ -200,7 +200,7 @@ class Preparation:
             part[:] = (block - (0 if self.offset is None else self.offset)) * np.float64(self.factor)
 
     def norms(self, P: Float32) -> Float32:
-        """Squared norm of every prepared row (jaccard: size of its set), as close as float32 can say."""
+        """Squared norm of every prepared row (jaccard: size of its set), rounded to float32."""
         norm = np.zeros(len(P), dtype=np.float32)
         if self.metric != "hamming":
             for first, block in row_blocks(P):
@@ -208,7 +208,7 @@ class Preparation:
         return norm
 
     def rounds(self, X: FloatArray, P: Float32) -> bool:
-        """Whether a search distance from a row of X to a point may be other than the true one."""
+        """Whether a search distance from a row of X to a point may differ from the true distance."""
         if self.metric == "hamming":
             return X.dtype != np.float32 and any(
                 (P[first : first + len(block)] != block).any() for first, block in row_blocks(X)
@@ -221,8 +221,8 @@ class Preparation:
 def plan_preparation(X: FloatArray, metric: str) -> Preparation:
     """The Preparation for points X.
 
-    Rows of zeros under cosine (constant rows under correlation) get a direction of their own, one more
-    column: at distance 0 from each other and 1 from every other row.
+    Rows of zeros under cosine (constant rows under correlation) get their own direction in an additional
+    column. So they have distance 0 to each other and 1 to every other row.
     """
     rule = RULES[metric]
     if metric in ("cosine", "correlation"):
@@ -252,7 +252,7 @@ def range_factor(largest: float) -> float:
 
 
 def small_and_whole(X: FloatArray) -> bool:
-    """Whether all values are whole numbers, so small that float32 rounds no distance between such rows."""
+    """Whether all values are whole numbers that are so small that float32 rounds no distance between the rows."""
     return all(
         (block == np.rint(block)).all() and (squared_norms(block) <= _EXACT_SQUARES).all()
         for _, block in row_blocks(X)
@@ -260,13 +260,13 @@ def small_and_whole(X: FloatArray) -> bool:
 
 
 def squared_norms(X: FloatArray, factor: float = 1.0) -> NDArray[np.float64]:
-    """Squared length of every row, stretched by `factor`, in double precision."""
+    """Squared length of every row, multiplied by `factor`, in double precision."""
     wide = X.astype(np.float64) * factor
     return np.einsum("ij,ij->i", wide, wide)
 
 
 def unit_rows(X: FloatArray, metric: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Every row (correlation: about its mean) at length 1 in double precision, and which rows have no direction."""
+    """Every row (correlation: minus its mean) scaled to length 1 in double precision, and which rows have no direction."""
     wide, zero = X.astype(np.float64), _without_direction(X, metric)
     wide[np.abs(wide).max(axis=1) < _TINY] *= _STRETCH
     if metric == "correlation":

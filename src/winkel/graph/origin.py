@@ -1,4 +1,4 @@
-"""Where a graph came from and what its nodes are called, as plain values that a file can hold."""
+"""How a graph was made and the names of its nodes, as plain values that can be stored in a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Recall:
     low, high : float
         Its 95 % interval.
     n_rows : int
-        How many rows were sampled.
+        Number of sampled rows.
     """
 
     value: float
@@ -33,7 +33,7 @@ class Recall:
 
 @dataclass(frozen=True)
 class Origin:
-    """How a graph was made and, for a neighbour graph, what was asked for and what was reached.
+    """How a graph was made and, for a neighbour graph, the settings of the search and the recall that it reached.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Origin:
     seconds : float or None
         How long the search took.
     note : str
-        What was done to the graph afterwards.
+        How the graph was changed afterwards.
     """
 
     method: str

@@ -1,6 +1,6 @@
 """Lengths of shortest paths: all, from chosen nodes, or a sample of pairs.
 
-`path_matrix` and `sample_paths` are `shortest_paths` and `path_distances` within a run.
+`path_matrix` and `sample_paths` are `shortest_paths` and `path_distances` with a `Run`, for methods.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ def shortest_paths(
     sources : array of int or None, default=None
         Nodes to start from; None starts from all.
     limit : float or None, default=None
-        Longest path wanted.
+        Largest length of a path.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
     max_memory : int, str or None, default=None
-        Bytes, or text such as "4GB", that the result may take.
+        Memory that the result may use, in bytes or as text such as "4GB".
 
     Returns
     -------
     ndarray of shape (n_sources, n)
-        Infinite where there is no path, or none of length at most `limit`; in the precision of the graph's distances.
+        The lengths, in the precision of the graph's distances; infinite if there is no path of length at most `limit`.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def shortest_paths(
 def path_matrix(
     graph: Graph, run: Run, sources: ArrayLike | None = None, limit: float | None = None
 ) -> FloatArray:
-    """`shortest_paths` within a run."""
+    """`shortest_paths` with a `Run`, for methods."""
     chosen = np.arange(graph.n) if sources is None else np.asarray(sources)
     if chosen.ndim != 1 or not np.issubdtype(chosen.dtype, np.integer):
         raise InvalidInputError(
@@ -99,29 +99,29 @@ def path_distances(
     n_jobs: int | None = None,
     max_memory: int | float | str | None = None,
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """The pairs that a path joins, all of them or a random sample, and the paths' lengths.
+    """Pairs that are joined by a path, all of them or a random sample, and the lengths of the paths.
 
-    A sample is drawn from the paths that start at `n_sources` random nodes, since searching is what takes time. No n × n
-    array is made.
+    A sample is drawn from the paths that start at `n_sources` random nodes, because most of the time goes into the search from each node. No
+    n × n array is made.
 
     Parameters
     ----------
     graph : Graph
         The graph. Lengths are its distances, or the number of edges if it has none.
     fraction : float or None, default=None
-        About this share of the pairs, in (0, 1]; None takes all.
+        Return about this share of the pairs, in (0, 1]; None takes all.
     max_pairs : int or None, default=None
-        Never more pairs than this.
+        Largest number of pairs.
     limit : float or None, default=None
-        Longest path wanted.
+        Largest length of a path.
     n_sources : int or None, default=None
         Number of nodes to start from; None starts from all, or from as many as about 10¹⁰ steps of search allow.
     random_state : int, numpy Generator or None, default=None
         The seed of the sample. The same seed gives the same bytes for any `n_jobs`.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
     max_memory : int, str or None, default=None
-        Bytes, or text such as "4GB", that the list may take.
+        Memory that the list may use, in bytes or as text such as "4GB".
 
     Returns
     -------
@@ -151,7 +151,7 @@ def sample_paths(
     limit: float | None = None,
     n_sources: int | None = None,
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """`path_distances` within a run."""
+    """`path_distances` with a `Run`, for methods."""
     part = 1.0 if fraction is None else number("fraction", fraction, 0.0, 1.0, low_open=True)
     most = math.inf if max_pairs is None else number("max_pairs", max_pairs, 1)
     n_sources, longest = optional(integer, "n_sources", n_sources, 1, graph.n), _longest(limit)

@@ -1,4 +1,4 @@
-"""Neighbours by distances that the user brings: a matrix, neighbour lists, or a function of two items."""
+"""Neighbours from distances that the user provides: a matrix, neighbour lists, or a function of two items."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SYMMETRY_TRIALS = 10  # pairs for which a function is called both ways round
 
 
 def neighbors_from_distances(D: Any, k: int, run: Run) -> tuple[Indices, FloatArray]:
-    """Neighbours by a square matrix of distances. A sparse one holds the known distances, zeros stored too."""
+    """Neighbours from a square matrix of distances. A sparse matrix holds the known distances, including stored zeros."""
     if sp.issparse(D):
         return _from_sparse_distances(sp.csr_matrix(D), k)
     D = as_distances(D)
@@ -34,8 +34,8 @@ def as_distances(D: Any) -> FloatArray:
     """A validated square matrix of distances."""
     if sp.issparse(D):
         raise InvalidInputError(
-            "a sparse matrix of distances holds some of them, and all are needed here: entries that are not stored are unknown, "
-            "not zero. Give the dense matrix, or the data with another metric."
+            "all distances are needed here, but a sparse matrix contains only some of them: entries that are not stored are unknown, "
+            "not zero. Pass the dense matrix, or the data with another metric."
         )
     D = as_matrix(D, name="the matrix of distances", allow_sparse=False)
     n = len(D)
@@ -126,7 +126,7 @@ def _refuse_diagonal(diagonal: FloatArray) -> None:
 
 
 def neighbors_from_lists(lists: tuple[Any, ...], k: int) -> tuple[Indices, FloatArray]:
-    """The first k of the neighbour lists (indices, distances); a first column that is the row itself is left out."""
+    """The first k entries of the neighbour lists (indices, distances); if the first column is the row itself, it is left out."""
     if len(lists) != 2:
         raise InvalidInputError(
             f"precomputed neighbours are a pair (indices, distances); got {len(lists)} items."
@@ -140,7 +140,8 @@ def neighbors_from_lists(lists: tuple[Any, ...], k: int) -> tuple[Indices, Float
         index, distance = index[:, 1:], distance[:, 1:]
     if index.shape[1] < k:
         raise InvalidParameterError(
-            f"n_neighbors={k}, but the lists hold {index.shape[1]} neighbours a row. Give more or ask for fewer."
+            f"n_neighbors={k}, but the lists contain only {index.shape[1]} neighbours per row. Pass longer lists, or use a smaller "
+            "n_neighbors."
         )
     return index[:, :k], distance[:, :k]
 
@@ -156,7 +157,7 @@ def neighbors_by_function(
 
 
 def distances_by_function(items: Any, metric: Callable[[Any, Any], float], run: Run) -> FloatArray:
-    """All distances by a symmetric function of two items, called once a pair (a few pairs twice, to see if it is)."""
+    """All distances by a symmetric function of two items, called once per pair (twice for a few pairs, to check that it is symmetric)."""
     items = _sequence(items)
     n = len(items)
     run.check_memory(8.0 * n * n, f"All {n} × {n} distances by a function", "Use a built-in metric.")

@@ -1,4 +1,4 @@
-"""Graphs made ready for an embedding (Agrawal et al. 2021, section 4.3): who counts as similar, by how much, and who does not."""
+"""Graphs prepared for an embedding (Agrawal et al. 2021, section 4.3): which pairs are similar, how similar, and which are not."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _TRIES = 20  # pairs drawn for each that is wanted, before it is said that there
 
 
 def threshold_graph(X: Any, length: float, *, metric: str = "euclidean", n_jobs: int | None = None) -> Graph:
-    """The Graph of all pairs of rows closer than a length, with their distances.
+    """The Graph of all pairs of rows that are closer than `length`, with their distances.
 
-    All pairs are compared, in time n² and memory of the pairs that are found.
+    All pairs are compared, so time grows with n²; memory grows with the number of pairs found.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def threshold_graph(X: Any, length: float, *, metric: str = "euclidean", n_jobs:
     metric : str, default="euclidean"
         A metric of `winkel.graph.knn`.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def gaussian_weights(graph: Graph, width: float | None = None) -> Graph:
 
 
 def two_hop_graph(graph: Graph, weight: float = 0.5) -> Graph:
-    """The graph with pairs that have a neighbour in common added (section 4.3.3).
+    """The graph with additional pairs: those that have a neighbour in common (section 4.3.3).
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def distant_pairs(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> NDArray[np.int64]:
-    """Dissimilar pairs drawn only among rows that are far from each other: no edge of the graph, and at a large distance.
+    """Dissimilar pairs, drawn from pairs of rows that are far from each other: not an edge of the graph, and at a large distance.
 
     Parameters
     ----------
@@ -153,15 +153,15 @@ def distant_pairs(
     graph : Graph
         The similar pairs.
     n_pairs : int or None, default=None
-        How many pairs; None takes as many as there are similar ones.
+        Number of pairs; None takes as many as there are similar pairs.
     quantile : float, default=0.5
-        Pairs are further apart than this share of all pairs, as far as a sample of them tells.
+        The pairs are further apart than this share of all pairs, estimated from a sample.
     metric : str, default="euclidean"
         A metric of `winkel.graph.knn`.
     random_state : int, numpy Generator or None, default=None
         The seed.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
 
     Returns
     -------
@@ -188,25 +188,25 @@ def distant_pairs(
     apart = drawn[far & ~np.isin(_keys(drawn, graph.n), _keys(graph.edges, graph.n))].astype(np.int64)
     if len(apart) < wanted:
         raise InvalidInputError(
-            f"Only {len(apart)} of the pairs that were drawn are no neighbours and far enough for quantile={share:g}; "
-            f"n_pairs={wanted} were asked for. Ask for fewer, or lower the quantile."
+            f"Only {len(apart)} of the pairs that were drawn are not neighbours and far enough apart for quantile={share:g}, but "
+            f"n_pairs={wanted}. Use a smaller n_pairs or a lower quantile."
         )
     chosen = np.sort(run.stream("distant pairs").permutation(len(apart))[:wanted])
     return apart[chosen]
 
 
 def preference_graph(rankings: ArrayLike) -> Graph:
-    """The Graph of all pairs of items with deviations from preferences: how far apart rankings put them on average (section 4.3.3).
+    """The Graph of pairs of items, with deviations from preferences: how far apart the rankings place them on average (section 4.3.3).
 
     Parameters
     ----------
     rankings : array of shape (n_rankings, n_items)
-        The rank of each item in each ranking, one a row; NaN where an item was not ranked.
+        The rank of each item, one ranking per row; NaN for an item that was not ranked.
 
     Returns
     -------
     Graph
-        Pairs that some ranking has both of; distances are mean differences of their ranks.
+        Pairs of items that appear together in at least one ranking; their distances are mean differences of ranks.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def preference_graph(rankings: ArrayLike) -> Graph:
     mean = np.where(known, apart, 0.0).sum(axis=0) / np.maximum(count, 1)
     kept = count > 0
     if not kept.any():
-        raise InvalidInputError("No ranking has two items; there is nothing to compare.")
+        raise InvalidInputError("Every ranking has fewer than two items, so there is nothing to compare.")
     return Graph.from_edges(
         np.column_stack([i, j])[kept], distances=mean[kept], n=ranks.shape[1], origin=Origin("edges")
     )

@@ -1,9 +1,9 @@
 """Nearest neighbours of rows, dense and sparse.
 
-Dense rows: an approximate or exact search in float32, then true distances. The search works on squared norms and dot
-products in float32, which round. So it keeps a few more candidates than asked for, takes true distances of those, and
-proves for every row, by a bound on the rounding, that no other row can be nearer. Rows where the proof fails are searched
-again by true distances to all rows: exact means exact. Sparse rows go the same way, exactly, and never become dense.
+For dense rows, an approximate or exact search in float32 is followed by true distances. The search uses squared norms and dot
+products in float32, which have rounding errors. So it keeps a few more candidates than needed, computes their true distances, and
+proves for every row, by a bound on the rounding error, that no other row can be nearer. Rows for which the proof fails are searched
+again by true distances to all rows: exact means exact. Sparse rows are always searched exactly, in the same way, and never become dense.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def check_neighbor_count(k: int, n: int) -> None:
 
 @dataclass(frozen=True)
 class Points:
-    """Rows as they are in the data, and as they are searched."""
+    """Rows of the data, and their form for the search."""
 
     X: Matrix
     P: Float32
@@ -73,7 +73,7 @@ class Points:
 
     @cached_property
     def rounds(self) -> bool:
-        """Whether a search distance between two points may be other than the true one."""
+        """Whether a search distance between two points may differ from the true distance."""
         return self.plan.rounds(self.X, self.P)
 
 
@@ -93,9 +93,9 @@ def exact(points: Points, k: int, run: Run) -> tuple[Indices, FloatArray]:
 
 
 def query(points: Points, Q: Matrix, origins: Rows, k: int) -> tuple[Indices, FloatArray]:
-    """Exact neighbours of rows Q among the points; `origins` are their numbers if they are points, else -1.
+    """Exact neighbours of rows Q among the points; `origins` are the numbers of those rows that are points, otherwise -1.
 
-    Each row's result depends on that row alone. Of points at equal distance the first ones are neighbours.
+    Each row's result depends on that row alone. Among points at equal distance, the first ones are neighbours.
     """
     P = points.plan.apply(Q)
     norm, rule = points.plan.norms(P), points.plan.rule
@@ -157,14 +157,14 @@ def _proved(points: Points, norm: Float32, last: FloatArray, reach: Float32) -> 
 def rounding_allows(
     rule: MetricRule, reached: FloatArray, norm: Float32, limit: Float32, n_terms: int
 ) -> NDArray[np.bool_]:
-    """Whether a pair at search distance `reached` beats all pairs found beyond `limit`, rounding allowed for."""
+    """Whether a pair at search distance `reached` is certainly closer than all pairs beyond `limit`, despite rounding."""
     reach = limit.astype(np.float64)
     error = rule.rounding(norm.astype(np.float64), reach, n_terms) + n_terms * _SMALLEST
     return reached * (1 + 1e-6) <= reach - error
 
 
 class RecallProbe:
-    """True neighbour distances of sampled rows, against which a search is held."""
+    """True neighbour distances of sampled rows, with which the results of a search are compared."""
 
     def __init__(self, points: Points, k: int, seed: int) -> None:
         self._points, self._k = points, k
@@ -274,7 +274,7 @@ def _reduced(points: Points, probe: RecallProbe, k: int, target: float, seed: in
 
 
 def principal_directions(P: Float32, count: int, stream: Stream, n_jobs: int) -> Float32:
-    """Orthonormal directions of about the largest variance of a sample of the rows, in the same bytes everywhere."""
+    """Orthonormal directions of approximately the largest variance in a sample of the rows; the same bytes everywhere."""
     chosen = np.sort(stream.permutation(len(P))[:_DIRECTIONS_FROM])
     sample = P[chosen].astype(np.float64)
     sample -= sample.mean(axis=0)
@@ -285,7 +285,7 @@ def principal_directions(P: Float32, count: int, stream: Stream, n_jobs: int) ->
 
 
 def forecast(X: FloatArray, k: int, *, copies: bool, exactly: bool, n_jobs: int) -> float:
-    """Bytes that a search needs beside the data: upper estimate of the peak."""
+    """Bytes that a search needs in addition to the data: an upper estimate of the peak."""
     n, m = X.shape
     row = 4.0 * m
     result = k * (4 + X.itemsize) + 8
@@ -339,7 +339,7 @@ def exact_sparse(X: Matrix, k: int, metric: str, run: Run) -> tuple[Indices, Flo
 
 
 def prepare_sparse(X: Matrix, metric: str) -> tuple[Matrix, float]:
-    """The rows to search in double precision, and the factor by which distances between them are larger."""
+    """The rows to search, in double precision, and the factor by which distances between them are too large."""
     if metric == "cosine":
         return _unit_sparse_rows(X), 1.0
     factor = range_factor(float(np.abs(X.data).max(initial=0)))

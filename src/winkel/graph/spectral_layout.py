@@ -1,4 +1,4 @@
-"""Spectral embedding: the smooth functions on a graph as coordinates, components side by side."""
+"""Spectral embedding: smooth functions on a graph as coordinates, with components side by side."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _component(
 
 
 def fix_signs(vectors: Matrix) -> Matrix:
-    """The vectors with the entry of largest magnitude in each column made positive."""
+    """The vectors, with signs such that the entry of largest magnitude in each column is positive."""
     largest = np.argmax(np.abs(vectors), axis=0)
     return vectors * np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
 
@@ -77,15 +77,15 @@ def spectral_embedding(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Matrix:
-    """The eigenvectors of the graph Laplacian next to the trivial one.
+    """The first nontrivial eigenvectors of the graph Laplacian.
 
-    In a connected graph these are unit vectors, orthogonal to one another and to the trivial one, by ascending eigenvalue;
-    in each the entry of largest magnitude is positive.
+    For a connected graph these are unit vectors, orthogonal to each other and to the trivial eigenvector, in order of ascending eigenvalue;
+    in each, the entry of largest magnitude is positive.
 
-    A graph that is not connected has no single answer: the eigenvectors next to zero only tell components apart. Each
-    component is embedded by its own eigenvectors and fitted, in its proportions, into a square (a cube in more dimensions)
-    whose area is its number of points; the squares stand side by side, largest first. A component of s points has s − 1
-    vectors; further coordinates are zero. The whole is centred, and scaled so that its widest coordinate has unit norm.
+    For a graph that is not connected, the eigenvectors of eigenvalue zero would only separate the components. So each
+    component is embedded by its own eigenvectors and fitted, without distortion, into a square (a cube in more dimensions)
+    whose area is its number of points; the squares are placed side by side, largest first. A component of s points has s − 1
+    vectors; further coordinates are zero. The whole map is centred, and scaled such that its widest coordinate has unit norm.
 
     Parameters
     ----------
@@ -94,18 +94,18 @@ def spectral_embedding(
     n_components : int, default=2
         Number of eigenvectors.
     normalized : bool, default=True
-        Whether to take the normalized Laplacian.
+        Whether to use the normalized Laplacian.
     solver : {"auto", "chebyshev", "amg", "lanczos", "dense"}, default="auto"
         "chebyshev" is a polynomial filter, "amg" is LOBPCG with algebraic multigrid (needs pyamg), "lanczos" is ARPACK;
-        "auto" filters, and hands over to "amg" what does not converge soon. Small graphs are always solved densely.
+        "auto" starts with the filter and switches to "amg" if it does not converge soon. Small graphs are always solved densely.
     tol : float, default=0.001
-        Largest residual of each pair, in proportion to its eigenvalue.
+        Largest residual of each eigenpair, relative to its eigenvalue.
     max_iter : int, default=5000
-        Most products with the Laplacian; a NotConvergedWarning says when they were not enough.
+        Largest number of products with the Laplacian; if they are not enough, there is a NotConvergedWarning.
     random_state : int, numpy Generator or None, default=None
         The seed of the first block of vectors. The same seed gives the same bytes for any `n_jobs`.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def spectral_coordinates(
     max_iter: int = 5000,
     before_multigrid: Callable[[Laplacian], None] | None = None,
 ) -> Matrix:
-    """`spectral_embedding` within a run; see `smallest_eigenvectors` for `before_multigrid`."""
+    """`spectral_embedding` with a `Run`, for methods; see `smallest_eigenvectors` for `before_multigrid`."""
     _check(graph, n_components, tol, max_iter, solver)
     order, starts = _blocks(graph)
     weights, degree = laplacian_parts(graph, flag("normalized", normalized))
@@ -187,16 +187,16 @@ def _lay_out(Y: Matrix, starts: NDArray[np.int64]) -> Matrix:
 
 
 def cell_sides(sizes: NDArray[np.int64], n_components: int) -> NDArray[np.float64]:
-    """Side of the cube for each component: its volume is the number of points."""
+    """Side of the cube for each component; its volume is the number of points."""
     volumes = np.asarray(sizes, np.float64)
     return np.asarray(np.sqrt(volumes) if n_components == 2 else power(volumes, 1.0 / n_components))
 
 
 def pack_cells(sides: NDArray[np.float64], n_components: int) -> NDArray[np.float64]:
-    """Centres of cells with these sides (descending), one a row, that do not overlap.
+    """Centres of cells with these sides (descending) that do not overlap, one centre per row.
 
-    In one dimension the cells stand in a line. Otherwise they fill rows of about equal length, as text does,
-    in the first two coordinates; the others are zero.
+    In one dimension the cells form a line. Otherwise they fill rows of about equal length, like text,
+    in the first two coordinates; the other coordinates are zero.
     """
     centres = np.zeros((len(sides), n_components))
     steps = sides * (1 + _GAP)

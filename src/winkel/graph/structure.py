@@ -1,4 +1,4 @@
-"""What a graph is made of: components, spanning tree, robust neighbourhoods, groups of neighbours."""
+"""The structure of a graph: components, spanning tree, robust neighbourhoods, groups of neighbours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .origin import Origin
 
 
 def connected_components(graph: Graph) -> tuple[int, NDArray[np.int32]]:
-    """Number of components and the component of each node; by size, the largest is 0, ties by first node."""
+    """Number of components, and the component of each node; 0 is the largest, and ties are ordered by their first node."""
     roots, labels, sizes = np.unique(
         _core.component_roots(graph.edges, graph.n), return_inverse=True, return_counts=True
     )
@@ -27,10 +27,10 @@ def connected_components(graph: Graph) -> tuple[int, NDArray[np.int32]]:
 
 
 def minimum_spanning_tree(graph: Graph) -> Graph:
-    """The spanning tree of least total length, one for each component; weights and lengths are the graph's.
+    """The spanning tree of smallest total length, one for each component, with the weights and lengths of the graph.
 
-    Kruskal's algorithm; among edges of equal length the first in order is taken, so that ties are settled the
-    same way each time. Edges of length zero (between duplicates) are edges like any other.
+    Kruskal's algorithm. Among edges of equal length the first one is taken, so that the result is always the
+    same. Edges of length zero (between duplicates) are edges like any other.
     """
     order = np.argsort(graph.edge_distances, kind="stable")
     chosen = np.sort(_core.spanning_forest(graph.edges, order, graph.n))
@@ -44,28 +44,28 @@ def minimum_spanning_tree(graph: Graph) -> Graph:
 
 
 def neighborhood_graph(graph: Graph, n_steps: int = 1, *, n_jobs: int | None = None) -> Graph:
-    """The neighbour graph that keeps j as a neighbour of i where the tie is needed or answered.
+    """The neighbour graph that keeps j as a neighbour of i only if the edge is needed for connection or if a short path leads back.
 
     With K the neighbour lists (eq 22 of Saul 2020), R = K + K² + … + Kˢ the pairs within s steps (eq 23) and T the
     minimum spanning tree of the symmetrised graph, E_ij = 1 where K_ij (T_ij + R_ij R_ji) > 0 (eq 24).
-    Since K_ij = 1 implies R_ij > 0, only the way back from j to i has to be searched, and only s steps deep.
+    Since K_ij = 1 implies R_ij > 0, only paths back from j to i have to be searched, and only s steps deep.
 
-    Each component has its own tree; the paper keeps the largest component alone, which is
-    `graph.subgraph(graph.components()[1] == 0)` before this call.
+    Each component has its own tree. The paper keeps only the largest component; for this, call
+    `graph.subgraph(graph.components()[1] == 0)` first.
 
     Parameters
     ----------
     graph : Graph
-        A neighbour graph, as `winkel.graph.knn` makes.
+        A neighbour graph, as made by `winkel.graph.knn`.
     n_steps : int, default=1
-        The number of steps s within which a tie must be answered.
+        The number of steps s within which a path must lead back.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
 
     Returns
     -------
     Graph
-        E has directions, as in the paper: `knn_indices` holds them (−1 where a row kept fewer than it had), and `weights`
+        E is directed, as in the paper: its entries are in `knn_indices` (−1 for neighbours that a row did not keep), and `weights`
         are E + Eᵀ.
 
     Examples
@@ -82,7 +82,7 @@ def neighborhood_graph(graph: Graph, n_steps: int = 1, *, n_jobs: int | None = N
 
 
 def robust_neighbors(graph: Graph, n_steps: int, run: Run) -> Graph:
-    """`neighborhood_graph` within a run."""
+    """`neighborhood_graph` with a `Run`, for methods."""
     indices, distances = require_neighbor_lists(graph, "neighborhood_graph")
     n_steps = integer("n_steps", n_steps, 1)
     tree = graph.minimum_spanning_tree().edges
@@ -98,10 +98,10 @@ def robust_neighbors(graph: Graph, n_steps: int, run: Run) -> Graph:
 
 
 def neighbor_groups(graph: Graph, run: Run) -> NDArray[np.int32]:
-    """The group of each node, numbered from 0: a leader and those of its neighbours that are tied to it most strongly.
+    """The group of each node, numbered from 0. A group is a leader and those of its neighbours that are connected to it most strongly.
 
-    Leaders, taken in random order, are a maximal independent set: no two are neighbours, and every other node is the
-    neighbour of one. Ties between leaders go to the one of smaller number.
+    Leaders, chosen in random order, are a maximal independent set: no two are neighbours, and every other node is the
+    neighbour of a leader. If a node is connected equally strongly to two leaders, it joins the one with the smaller number.
     """
     matrix = graph.adjacency
     order = run.stream("leaders").permutation(graph.n).astype(np.int32)
@@ -111,7 +111,7 @@ def neighbor_groups(graph: Graph, run: Run) -> NDArray[np.int32]:
 
 
 def graph_of_groups(edges: NDArray[np.int32], groups: NDArray[np.int32], weights: FloatArray) -> Graph:
-    """The graph whose nodes are the groups, tied by the sum of the `weights` of the `edges` between their members."""
+    """The graph whose nodes are the groups; the weight between two groups is the sum of the `weights` of the `edges` between their members."""
     ends = groups[edges]
     low, high = np.minimum(ends[:, 0], ends[:, 1]), np.maximum(ends[:, 0], ends[:, 1])
     apart, n = low < high, int(groups.max()) + 1

@@ -25,14 +25,14 @@ class Analogies:
     Attributes
     ----------
     overall : Score
-        Share of the questions that are completed right.
+        Share of the questions that are completed correctly.
     by_category : mapping of str to Score
-        The same of each category.
+        The same for each category.
     answers : ndarray of int
-        The row of Y nearest to c + b − a, or −1 where a word of the question is not among the words; such questions are left out
+        The row of Y nearest to c + b − a, or −1 if a word of the question is not among the words; such questions are left out
         of the rates.
     right : ndarray of bool
-        Which answers are d.
+        Whether each answer is d.
     """
 
     overall: Score
@@ -51,8 +51,8 @@ def complete_analogies(
 ) -> Analogies:
     """The Analogies that word vectors `Y` complete.
 
-    The answer is the word nearest to c + b − a by angle, b and c left out (eq 13); it is right when it is d. Words are compared
-    as they are written, or in lower case where that is how Y has them.
+    The answer is the word nearest to c + b − a by angle, except b and c (eq 13); it is correct if it is d. Words are compared
+    as they are written, or in lower case if the words of Y are in lower case.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def complete_analogies(
     words : array of str, shape (n_samples,)
         Names of the rows.
     questions : array of str, shape (n_questions, 4)
-        Four words a row, a : b = c : d.
+        Four words per row, a : b = c : d.
     categories : array of str, shape (n_questions,), or None, default=None
-        The kind of each question, for rates by kind.
+        The category of each question, for rates by category.
 
     Returns
     -------

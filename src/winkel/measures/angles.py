@@ -1,12 +1,11 @@
 """How well a map keeps norms and small angles: the measures of Saul (2023), eqs 11 and 12 and appendix B.
 
-All of them compare pairs Ω_x of rows with a small angle in the data with what became of them in the map. Which pairs
-those are is said by `threshold` (all pairs whose cosine exceeds it, as in the paper) or by `n_neighbors` (each row and
-its nearest rows by angle). No matrix of all pairs is held: rows are worked on block by block. Above `_ALL_ROWS` rows a
-sample of rows stands for all, and the score carries its 95 % interval. Rows of zeros have no angle and are in no pair.
+All of them compare the angles of close pairs Ω_x in the data with the angles of the same pairs in the map. Close pairs are
+chosen by `threshold` (all pairs whose cosine exceeds it, as in the paper) or by `n_neighbors` (each row and
+its nearest rows by angle). There is never a matrix of all pairs: rows are handled block by block. Above `_ALL_ROWS` rows, a
+sample of rows represents all, and the score has a 95 % interval. Rows of zeros have no angle and are in no pair.
 
-The functions of data and map are the paper's measures, for any threshold. `measure` has them for neighbours (`scores.py`),
-made of the same parts.
+The public functions are the paper's measures, for any threshold. `measure` uses the same parts for its scores of neighbours (`scores.py`).
 """
 
 from __future__ import annotations
@@ -57,20 +56,20 @@ def angular_deviation(
     map : array, estimator, Embedding or file
         The map of these rows.
     n_neighbors : int, default=15
-        Close are each row and so many nearest by angle.
+        Each row and its `n_neighbors` nearest rows by angle are close.
     threshold : float or None, default=None
-        If given, close are all pairs whose cosine exceeds it, as in the paper.
+        If given, all pairs whose cosine exceeds it are close, as in the paper.
     sample : int or None, default=None
-        Rows that are looked at, each with all others; None takes all up to 5 000 rows and 2 000 beyond.
+        Number of rows to compare with all others; None takes all rows up to 5 000, and 2 000 beyond.
     random_state : int, Generator or None, default=0
-        Which rows those are.
+        The seed of that sample.
     n_jobs : int or None, default=None
-        Threads.
+        Number of threads.
 
     Returns
     -------
     Score
-        Δ, with its 95 % interval where rows were sampled.
+        Δ, with its 95 % interval if rows were sampled.
 
     Examples
     --------
@@ -98,7 +97,7 @@ def jaccard(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Score:
-    """J, pairs of close rows that data and map share, of those that either has (Saul 2023, eq 12).
+    """J, the number of close pairs that data and map share, relative to those in either (Saul 2023, eq 12).
 
     Parameters
     ----------
@@ -107,23 +106,23 @@ def jaccard(
     map : array, estimator, Embedding or file
         The map of these rows.
     n_neighbors : int, default=15
-        Close are each row and so many nearest by angle.
+        Each row and its `n_neighbors` nearest rows by angle are close.
     threshold : float or None, default=None
-        If given, close are all pairs whose cosine exceeds it, as in the paper.
+        If given, all pairs whose cosine exceeds it are close, as in the paper.
     diagonal : bool, default=False
-        Whether every row is close to itself, too, as eq 12 has it to the letter, which makes J larger where rows have few close
-        ones.
+        Whether every row also counts as close to itself, as eq 12 literally says. J is then larger for rows with few close
+        rows.
     sample : int or None, default=None
-        Rows that are looked at, each with all others; None takes all up to 5 000 rows and 2 000 beyond.
+        Number of rows to compare with all others; None takes all rows up to 5 000, and 2 000 beyond.
     random_state : int, Generator or None, default=0
-        Which rows those are.
+        The seed of that sample.
     n_jobs : int or None, default=None
-        Threads.
+        Number of threads.
 
     Returns
     -------
     Score
-        J, with its 95 % interval where rows were sampled.
+        J, with its 95 % interval if rows were sampled.
 
     Examples
     --------
@@ -165,16 +164,16 @@ def distance_jaccard(
     threshold : float
         The cosine.
     sample : int or None, default=None
-        Rows that are looked at, each with all others; None takes all up to 5 000 rows and 2 000 beyond.
+        Number of rows to compare with all others; None takes all rows up to 5 000, and 2 000 beyond.
     random_state : int, Generator or None, default=0
-        Which rows those are.
+        The seed of that sample.
     n_jobs : int or None, default=None
-        Threads.
+        Number of threads.
 
     Returns
     -------
     Score
-        J, with its 95 % interval where rows were sampled.
+        J, with its 95 % interval if rows were sampled.
 
     Examples
     --------
@@ -201,14 +200,14 @@ def norm_error(X: Any, map: Any) -> Score:
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        Rows. One of zeros counts 0 if the map has zeros too, else 1.
+        Rows. The error of a row of zeros is 0 if its place is zero too, otherwise 1.
     map : array, estimator, Embedding or file
         The map of these rows.
 
     Returns
     -------
     Score
-        The median, with each row's own.
+        The median, with the value of each row.
 
     Examples
     --------
@@ -240,7 +239,7 @@ class Directions:
         return cls(values, np.concatenate(parts))
 
     def unit(self, rows: Any) -> Matrix:
-        """Rows in unit norm; those of zeros stay zeros."""
+        """Rows scaled to unit norm; rows of zeros stay zero."""
         norm = self.norm[rows]
         return _dense(self.values[rows]) / np.where(norm > 0, norm, 1.0)[:, None]
 

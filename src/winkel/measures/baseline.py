@@ -1,4 +1,4 @@
-"""The map that every other is held against: principal components, in as many dimensions."""
+"""The map with which every other is compared: principal components, in the same number of dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well known classes show in a map: nearest neighbours that vote, and clusters."""
+"""How well a map shows known classes: by a vote of nearest neighbours, and by clusters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def class_codes(labels: ArrayLike, n: int) -> Codes:
         odd = [value for value in given if not (isinstance(value, str | Number) or is_missing(value))]
         if odd:
             raise InvalidInputError(
-                f"labels must be numbers or text; got {type(odd[0]).__name__} among them."
+                f"labels must be numbers or text; got an entry of type {type(odd[0]).__name__}."
             )
     classes = plain_column(given)
     unknown = _unknown(classes)
@@ -45,7 +45,7 @@ def class_codes(labels: ArrayLike, n: int) -> Codes:
     codes[~unknown] = np.unique(classes[~unknown], return_inverse=True)[1]
     if unknown.any():
         warnings.warn(
-            f"{unknown.sum()} of {n} rows have an unknown label (−1, NaN or empty); scores of labels leave them out. Where such "
+            f"{unknown.sum()} of {n} rows have an unknown label (−1, NaN or empty); scores of labels leave them out. If such "
             "a value is a class of its own, give it a name.",
             DataWarning,
             stacklevel=5,
@@ -63,10 +63,10 @@ def _unknown(classes: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def voting_accuracy(Y: FloatArray, codes: Codes, k: int, run: Run) -> Value:
-    """Share of test rows whose class leads among their k nearest training rows in the map.
+    """Share of test rows whose class is the most frequent among their k nearest training rows in the map.
 
-    Of the rows whose class is known, a fifth (at most 10 000) is drawn for testing, the others vote; of classes with as many
-    votes the one with the nearest voter leads.
+    A fifth of the rows whose class is known (at most 10 000) is drawn for testing, and the others vote. If classes have equally many
+    votes, the one with the nearest voter wins.
     """
     known = np.flatnonzero(codes >= 0)
     n = len(known)
@@ -92,7 +92,7 @@ def leading(votes: IntArray, n_classes: int) -> IntArray:
 
 
 def kmeans_accuracy(Y: FloatArray, codes: Codes, rows: Rows, run: Run) -> Value:
-    """Share of rows that k-means of the map, with as many clusters as classes, puts with their class's cluster."""
+    """Share of rows that k-means of the map, with as many clusters as classes, puts into the cluster of their class."""
     from sklearn.cluster import KMeans
 
     rows = rows[codes[rows] >= 0] if (codes[rows] >= 0).any() else np.flatnonzero(codes >= 0)
@@ -108,10 +108,10 @@ def kmeans_accuracy(Y: FloatArray, codes: Codes, rows: Rows, run: Run) -> Value:
 
 
 def clustering_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
-    """Share of rows in the right cluster when clusters are matched to classes, one to one, as well as can be.
+    """Share of rows in the right cluster under the best one-to-one matching of clusters and classes.
 
-    The matching that keeps most rows is an assignment problem, which the Hungarian method solves. A cluster beyond the
-    number of classes (or a class beyond the number of clusters) has no partner, and its rows count as wrong.
+    The best matching is an assignment problem, which the Hungarian method solves. If there are more clusters than
+    classes (or more classes than clusters), the rows of those without a partner count as wrong.
     """
     classes, found = _codes("labels", labels), _codes("clusters", clusters)
     if classes.shape != found.shape:

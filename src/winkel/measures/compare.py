@@ -1,4 +1,4 @@
-"""`compare`: several maps of the same data, aligned, scored, timed and held against each other."""
+"""`compare`: several maps of the same data, aligned, scored, timed and compared with each other."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Comparison:
     Attributes
     ----------
     maps : mapping of str to ndarray
-        By name, each turned and scaled onto the first that has as many dimensions.
+        The maps by name, each rotated and scaled to match the first map with the same number of dimensions.
     reports : mapping of str to Faithfulness
-        The report on each, on the same rows.
+        The report on each map, on the same rows.
     seconds : mapping of str to float or None
-        What each took to make; None for maps that came finished. Those that started from the shared neighbour graph did
-        not search for neighbours, which took `graph_seconds` once.
+        Seconds that each map took; None for maps that were passed finished. Maps that started from the shared neighbour graph did
+        not search for neighbours; that search took `graph_seconds` once.
     graph_seconds : float or None
-        Seconds for the shared neighbour graph, where there is one.
+        Seconds for the shared neighbour graph, if there is one.
     similarity : ndarray of shape (n_maps, n_maps)
-        How alike each two are, from 0 to 1 (`winkel.similarity`).
+        How similar each two maps are, from 0 to 1 (`winkel.similarity`).
     labels : ndarray or None
         The labels that were passed.
 
@@ -64,7 +64,7 @@ class Comparison:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The maps in the order they came in."""
+        """The names of the maps, in the order in which they were passed."""
         return tuple(self.maps)
 
     def __str__(self) -> str:
@@ -118,16 +118,16 @@ def compare(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Comparison:
-    """Several maps of the same data: aligned, scored on the same rows, timed, and how alike they are.
+    """Several maps of the same data: aligned, scored on the same rows, timed, and their similarity to each other.
 
     Parameters
     ----------
     X : array, data frame, sparse matrix, AnnData or sequence of items
-        The data, as for `winkel.measure`. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
+        The data, as for `winkel.measure`. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
     maps : mapping of str to estimator or map
-        By name: an estimator, which is fitted (anything with `fit_transform`; a copy, yours stays as it is), or a finished
-        map, from wherever it came: an array, an Embedding, a file. Estimators that can start from a `winkel.Graph` under
-        `metric` share one search for neighbours.
+        For each name an estimator or a finished map. An estimator is anything with `fit_transform`; a copy of it is fitted, and yours
+        stays as it is. A finished map may come from anywhere: an array, an Embedding, a file. Estimators that can start from a
+        `winkel.Graph` with this `metric` share one search for neighbours.
     scores : list of str and callables, or None, default=None
         Names of registered scores and functions of your own, as for `winkel.measure`; None computes all.
     labels : array of length n, str or None, default=None
@@ -141,14 +141,14 @@ def compare(
     random_state : int, numpy Generator or None, default=0
         The seed of the estimators and of all samples.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
     verbose : bool, default=False
         Whether to show progress.
 
     Returns
     -------
     Comparison
-        The maps, their reports, seconds and similarity; it prints as a table.
+        The maps, their reports, times and similarities; it prints as a table.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""`Context`: everything that a score may ask about one map of the data, each quantity computed at most once.
+"""`Context`: every quantity that a score can use about one map of the data, each computed at most once.
 
-`Measured` holds what all maps of one call have in common: the data, which rows are measured, and what is found on the
-data's side. A `Context` is one map before that background.
+`Measured` holds what all maps of one call have in common: the data, the rows that are measured, and all quantities that depend on the
+data alone. A `Context` adds one map to it.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _OF_THE_GRAPH = ("links", "data_pieces")
 
 
 class Measured:
-    """The data, and what is asked about it, shared by all maps that are measured in one call.
+    """The data and the settings of one call, shared by all maps that are measured in it.
 
-    `X` is data of any kind that `winkel.graph.knn` takes; a Table is not looked at again. `graph` is a neighbour graph of
-    the data that spares the search.
+    `X` is data of any kind that `winkel.graph.knn` takes; a Table is not checked again. `graph` is a neighbour graph of
+    the data, which saves the search.
     """
 
     def __init__(
@@ -95,9 +95,9 @@ class Measured:
     def contexts(
         self, maps: Iterable[Table], needs: Iterable[str], *, baseline: bool = True
     ) -> list[Context]:
-        """The Context of each map; what they need is computed for all of them together.
+        """The Context of each map; the quantities they need are computed for all of them together.
 
-        With `baseline` each has beside it the map of principal components in as many dimensions, where the data has rows.
+        With `baseline`, and if the data has rows, each also has the map of principal components in the same number of dimensions.
         """
         own = [Context(self, place, table) for place, table in enumerate(maps)]
         self._contexts, self._needs, self._found = list(own), frozenset(needs), {}
@@ -112,7 +112,7 @@ class Measured:
 
     @property
     def has_principal_map(self) -> bool:
-        """Whether the data has rows, of which there are principal components."""
+        """Whether the data has rows, so that there are principal components."""
         return self.table is not None
 
     def principal_map(self, n_components: int) -> Table:
@@ -121,7 +121,7 @@ class Measured:
         return Table(principal_map(self.table.values, n_components), validated=True)
 
     def missing(self, definition: ScoreDefinition) -> str | None:
-        """What a score needs and this call does not have, in words."""
+        """In words, the things that a score needs and this call does not have."""
         for need in definition.needs:
             if (
                 need in _OF_THE_GRAPH
@@ -136,7 +136,7 @@ class Measured:
         return None
 
     def passed(self, name: str) -> Any:
-        """A quantity of the pass over the rows, made together with all others that are needed."""
+        """A quantity of the pass over the rows, computed together with all others that are needed."""
         if name not in self._found:
             wanted = {name} | {need for need in self._needs if need in PASSED and need not in self._found}
             maps = [context.places for context in self._contexts]
@@ -151,7 +151,7 @@ class Measured:
 
     @cached_property
     def links(self) -> Indices:
-        """The nearest rows in the data of all rows: those of the graph that was passed, or found by a search of their own."""
+        """The nearest rows in the data of all rows: from the graph that was passed, or from a search."""
         if self.lists is not None:
             return self.lists[:, : self.n_neighbors]
         if len(self.rows) == self.n:
@@ -187,7 +187,7 @@ class Measured:
 
 
 class Context:
-    """What a score may ask about one map; each quantity is computed when it is first read, and at most once.
+    """The quantities that a score can use about one map; each is computed when it is first read, and only once.
 
     Arrays of neighbours, ranks and angles have one row for each of the measured rows (`rows`), which are all rows of small
     data and a sample of large data.
@@ -199,17 +199,17 @@ class Context:
     rows : ndarray
         The measured rows.
     n_sampled : int or None
-        How many they are, where they are a sample.
+        How many they are, if they are a sample.
     sample : "auto", int or None
         What the caller asked for.
     Y : ndarray of shape (n, n_components)
         The map.
     X : ndarray or CSR matrix
-        The rows of the data; only where there are rows, and not only distances.
+        The rows of the data; only if there are rows, and not only distances.
     labels : ndarray
-        Classes 0, 1, ... of all rows, −1 for unknown ones; only where labels were passed.
+        Classes 0, 1, ... of all rows, −1 for unknown ones; only if labels were passed.
     problem : Problem
-        Only where one was passed.
+        Only if a problem was passed.
     baseline : Context or None
         The context of the map by principal components.
     run : Run
@@ -217,7 +217,7 @@ class Context:
     data_neighbors, map_neighbors : ndarray of shape (n_measured, n_neighbors)
         Nearest rows in the data and in the map, nearest first.
     ranks_in_data : ndarray of shape (n_measured, n_neighbors)
-        The ranks, from 1 on, that a row's neighbours in the map have in the data.
+        The ranks, counted from 1, that a row's neighbours in the map have in the data.
     ranks_in_map : ndarray of shape (n_measured, n_neighbors)
         The ranks that a row's neighbours in the data have in the map.
     co_ranks : CoRanks
@@ -249,7 +249,7 @@ class Context:
 
     @property
     def n_sampled(self) -> int | None:
-        """Number of measured rows where those are a sample, else None."""
+        """Number of measured rows if they are a sample, otherwise None."""
         return None if len(self.rows) == self.n else len(self.rows)
 
     @property
@@ -269,7 +269,7 @@ class Context:
 
     @cached_property
     def places(self) -> DenseRows:
-        """The map, any of whose rows can be seen against all."""
+        """The map, as a source of which any row can be compared with all."""
         return DenseRows(self.Y, "euclidean", self.run.n_jobs)
 
     @property

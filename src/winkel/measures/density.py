@@ -1,9 +1,9 @@
-"""The clusters a person sees in a map, and how clearly: hills of density and the valleys between them.
+"""The clusters that a person sees in a map, and how clear they are: hills of density and the valleys between them.
 
 The density at a point follows from the distance to its k-th neighbour in the map. Going down from the highest point, each
-hill grows until it meets a higher one; how far its top stands above that saddle, as a logarithm of density, is its
-clarity (topological persistence; Chazal et al. 2013). Between islands without a bridge the saddle is as deep as the gap is
-wide: the density of neighbours that far away.
+hill grows until it meets a higher one. The clarity of a hill is how far its top is above that saddle, as a logarithm of density
+(topological persistence; Chazal et al. 2013). Between islands without a bridge, the depth of the saddle follows from the width of the
+gap: it is the density of neighbours that far away.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .sources import map_neighbors, nearest_in_map
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """The cluster of each point, counted from the largest on; of each cluster its clarity and its mass.
+    """The cluster of each point, 0 being the largest, and the clarity and mass of each cluster.
 
     The mass is the number of points on the smaller side of the valley that sets the cluster apart.
     """
@@ -37,10 +37,10 @@ class Clusters:
 
 
 def density_clusters(Y: FloatArray, n_neighbors: int, min_clarity: float, run: Run) -> Clusters:
-    """The hills of a map's density that stand out by at least `min_clarity`, each with all points that lead up to it.
+    """The hills of a map's density with a clarity of at least `min_clarity`, each with all points that lead up to it.
 
-    The highest hill is as clear as the clearest of the others; alone it has clarity 0. Hills of fewer points than
-    `n_neighbors` are not seen.
+    The highest hill gets the clarity of the clearest other hill; if it is the only one, its clarity is 0. Hills of fewer points than
+    `n_neighbors` are not detected.
     """
     density, neighbors = _density(Y, n_neighbors, run)
     order = np.argsort(-density, kind="stable")
@@ -62,7 +62,7 @@ def density_clusters(Y: FloatArray, n_neighbors: int, min_clarity: float, run: R
 
 
 def labelled_clarity(Y: FloatArray, clusters: ArrayLike, n_neighbors: int, run: Run) -> Clusters:
-    """The clarity of known clusters: how far their top stands above the highest crossing to any other."""
+    """The clarity of known clusters: how far their top is above the highest saddle to any other cluster."""
     names = np.asarray(clusters)
     if names.shape != (len(Y),):
         raise InvalidInputError(
@@ -118,7 +118,7 @@ def _root(parent: list[int], i: int) -> int:
 
 
 class Hills:
-    """Hills that grow as the water falls: which point belongs to which top, and how clear each top was when it was met."""
+    """Hills that grow as the water level falls: to which top each point belongs, and how clear each top was when its hill met a higher one."""
 
     def __init__(self, n: int, height: list[float], min_size: int) -> None:
         self.parent, self.size, self.height, self.min_size = list(range(n)), [1] * n, height, min_size
@@ -129,7 +129,7 @@ class Hills:
         self.up: list[int] = list(range(n))  # the way to each point's own top, before any hills met
 
     def reach(self, i: int, higher: list[int]) -> None:
-        """Point i comes out of the water, beside these higher points."""
+        """Point i emerges from the water, next to these higher points."""
         tops = sorted({_root(self.parent, j) for j in higher}, key=lambda top: (-self.height[top], top))
         if not tops:
             self.clarity[i] = math.inf
@@ -141,7 +141,7 @@ class Hills:
         self.size[tops[0]] += 1
 
     def meet(self, a: int, b: int, saddle: float) -> None:
-        """Two islands, named by any of their points, are joined at this height."""
+        """Join two islands, each named by any of its points, at this height."""
         tops = sorted(
             (_root(self.parent, a), _root(self.parent, b)), key=lambda top: (-self.height[top], top)
         )
@@ -157,7 +157,7 @@ class Hills:
         self.meetings.append((low, high))
 
     def clusters(self, least: float) -> IntArray:
-        """The top of each point's hill when hills of less clarity are part of the one they met."""
+        """The top of each point's hill, if hills of less clarity count as part of the hill that they met."""
         parent = list(self.up)
         for low, high in self.meetings:
             if self.clarity[low] < least:

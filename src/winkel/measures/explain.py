@@ -1,4 +1,4 @@
-"""`explain`: the columns by which some rows differ most from all others, with a correction for how many were looked at."""
+"""`explain`: the columns in which some rows differ most from all others, corrected for the number of columns examined."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _SHOWN = 10
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Columns in the order of how much they set some rows apart: what `winkel.explain` returns. It prints as a table.
+    """Columns, ordered by how much they set some rows apart: the result of `winkel.explain`. It prints as a table.
 
     Attributes
     ----------
     columns : tuple of str
         Names of the columns, the one that differs most first.
     effect : ndarray
-        Mean of the rows less that of all others, in standard deviations of the whole column.
+        Mean of the rows minus the mean of all others, in standard deviations of the whole column.
     inside, outside : ndarray
         The two means.
     p_value : ndarray
-        How often chance alone would make a difference as large (Welch's test), corrected for the number of columns looked at
-        (Holm 1979). It holds for rows that were chosen without looking at these columns; a region of a map that was made from
-        them was not, so that there it only tells what is small.
+        How often chance alone would make such a large difference (Welch's test), corrected for the number of columns examined
+        (Holm 1979). It is valid for rows that were chosen without looking at these columns. A region of a map that was made from
+        these columns was not; its p-values only show which differences are small.
     n_rows, n_others : int
         How many rows were compared with how many others.
     """
@@ -85,16 +85,16 @@ class Explanation:
 
 
 def explain(X: Any, rows: ArrayLike, *, names: Sequence[str] | None = None) -> Explanation:
-    """The columns of the data by which some rows differ most from all others.
+    """The columns of the data in which some rows differ most from all others.
 
     Parameters
     ----------
     X : array, data frame, sparse matrix or AnnData
-        The data. Of an AnnData object its `X`, so that genes explain; `winkel.scverse.table` names another array of it.
+        The data. For an AnnData object this is its `X`, so that the columns are genes; use `winkel.scverse.table` for another array.
     rows : array of row numbers, or of one bool per row
         The rows to explain, such as a selection of `winkel.explore`, a class, or a piece of a map.
     names : list of str or None, default=None
-        Names of the columns; None takes those that the data brings, or numbers them.
+        Names of the columns; None takes the names in the data, or else numbers the columns.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def explain(X: Any, rows: ArrayLike, *, names: Sequence[str] | None = None) -> E
 
 
 def group_effects(X: Any, groups: NDArray[np.intp], n_groups: int) -> NDArray[np.float64]:
-    """The effect of every column in every group of rows, as `explain` gives it for one; shape (n_groups, columns)."""
+    """The effect of every column for every group of rows, as in `explain`; shape (n_groups, columns)."""
     n = X.shape[0]
     member = sp.csr_matrix((np.ones(n), (groups, np.arange(n))), shape=(n_groups, n))
     count = np.bincount(groups, minlength=n_groups).astype(np.float64)[:, None]
@@ -166,7 +166,7 @@ def _mask(rows: ArrayLike, n: int) -> NDArray[np.bool_]:
             f"dtype {given.dtype}."
         )
     if mask.sum() in (0, n):
-        raise InvalidInputError(f"rows must name some of the {n} rows, and not all; got {int(mask.sum())}.")
+        raise InvalidInputError(f"rows must name some of the {n} rows, but not all; got {int(mask.sum())}.")
     return mask
 
 

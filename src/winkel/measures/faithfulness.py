@@ -1,4 +1,4 @@
-"""`measure`: the scores of a map beside those of principal components, as one report."""
+"""`measure`: the scores of a map next to those of principal components, as one report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HEADLINE = ("trustworthiness", "continuity", "rnx_auc")
 
 @dataclass(frozen=True, eq=False)
 class Faithfulness:
-    """How far a map can be trusted: what `winkel.measure` returns.
+    """How far a map can be trusted: the result of `winkel.measure`.
 
     It prints as a table; `report["trustworthiness"]` is one Score.
 
@@ -80,7 +80,7 @@ class Faithfulness:
 
     @property
     def summary(self) -> str:
-        """One line with the scores that say most."""
+        """One line with the most important scores."""
         shown = [name for name in _HEADLINE if name in self.scores] or list(self.scores)[:3]
         parts = [f"{name.replace('_', ' ')} {_with_baseline(self.scores[name])}" for name in shown]
         return f"{', '.join(parts)} ({len(self.rows)} of {self.n} rows)"
@@ -95,7 +95,7 @@ class Faithfulness:
 
     @property
     def notes(self) -> list[str]:
-        """What scores have to say beyond their numbers, a sentence each."""
+        """Sentences that some scores add to their number."""
         return [str(score.detail) for score in self.scores.values() if score.detail is not None]
 
     @property
@@ -120,7 +120,7 @@ class Faithfulness:
         return pandas.DataFrame(self._records()).set_index("score")
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The scores and curves as JSON text; with `path` written there too."""
+        """The scores and curves as JSON text; with `path`, it is also written to that file."""
         meta = {
             "n": self.n,
             "n_components": self.n_components,
@@ -173,40 +173,40 @@ def measure(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Faithfulness:
-    """How faithful a map is to its data, in all scores, beside principal components of the same dimension.
+    """How faithful a map is to its data: all scores, each next to that of principal components in the same number of dimensions.
 
     Parameters
     ----------
     X : array, data frame, sparse matrix, AnnData or sequence of items
         The data, as for `winkel.graph.knn`: rows, or distances with metric="precomputed", or any items with a function as
-        metric. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
+        metric. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
         The baseline and the scores of angles and norms need rows.
     map : array, fitted estimator, Embedding or path
-        The map of the same rows, from wherever it came. A path names a map file or a model file.
+        The map of the same rows, from winkel or elsewhere. A path names a map file or a model file.
     scores : list of str and callables, or None, default=None
-        Names of registered scores (`winkel.scores`) and functions of your own, see `winkel.score`. None computes all that
-        the data, labels and problem allow.
+        Names of registered scores (`winkel.scores`) and functions of your own, see `winkel.score`. None computes all scores that
+        are possible with the given data, labels and problem.
     labels : array of length n, str or None, default=None
-        One label per row, or the name of a column: of an AnnData object's `obs`, of a data frame, which is then no feature, or
-        one that a table keeps. It adds "label_accuracy" and "clustering_accuracy". Rows whose label is −1, NaN or empty are
-        unknown, and left out of these.
+        One label per row, or the name of a column: of an AnnData object's `obs`, of a data frame (the column is then not a feature), or
+        one that a table keeps. Labels add the scores "label_accuracy" and "clustering_accuracy". Rows whose label is −1, NaN or empty count
+        as unknown and are left out of these scores.
     n_neighbors : int, default=15
         Size of the neighbourhoods that are compared, less than half of n.
     metric : str or callable, default="euclidean"
         The distance in the data.
     sample : "auto", int or None, default="auto"
-        "auto" counts all rows up to 10 000 and draws 1 000 beyond, each still held against all n rows; None counts all, a
-        number draws so many.
+        How many rows are measured; each measured row is compared with all n rows. "auto" measures all rows up to 10 000, and a random 1 000
+        beyond. None measures all rows, and a number measures that many random rows.
     baseline : bool, default=True
-        Whether to compute the scores of principal components beside those of the map.
+        Whether to compute the scores of principal components as well.
     problem : Problem or None, default=None
         A `winkel.Problem`; adds its "average_distortion" at the map, and the distribution of distortions to `curves`.
     graph : Graph or None, default=None
-        A neighbour graph of X, whose lists are then taken for the data's neighbours instead of being searched.
+        A neighbour graph of X. Its lists are then used as the neighbours in the data, which saves the search.
     random_state : int, numpy Generator or None, default=0
         The seed of all samples; the same seed gives the same numbers for any `n_jobs`.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
 
     Returns
     -------
@@ -252,7 +252,7 @@ def measure_maps(
     *,
     baseline: bool = True,
 ) -> dict[str, Faithfulness]:
-    """One report for each of several maps of the same data, on the same rows, the data's side computed once."""
+    """One report for each of several maps of the same data, on the same rows; quantities of the data are computed once."""
     definitions = possible_scores(measured, scores)
     needs = {need for definition in definitions for need in definition.needs}
     contexts = measured.contexts(maps.values(), needs, baseline=baseline)
@@ -270,7 +270,7 @@ def measure_maps(
 def possible_scores(
     measured: Measured, scores: Iterable[str | Callable[[Context], Any]] | None
 ) -> list[ScoreDefinition]:
-    """The scores that were asked for; of None all for which the call has what they need."""
+    """The requested scores; for None, all scores for which the call has everything they need."""
     definitions = chosen_scores(scores)
     missing = {definition.name: measured.missing(definition) for definition in definitions}
     if scores is None:
@@ -319,13 +319,13 @@ def _plain(value: float) -> float | None:
 
 
 def table_lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Text in columns, the first row being the head."""
+    """Text in columns; the first row is the header."""
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
     return ["  ".join(text.ljust(w) for text, w in zip(row, widths)).rstrip() for row in rows]
 
 
 def html_table(caption: str, rows: Sequence[Sequence[str]]) -> str:
-    """The same table for a notebook, every text escaped."""
+    """The same table for a notebook, with all text escaped."""
 
     def line(cells: Sequence[str], tag: str) -> str:
         return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"

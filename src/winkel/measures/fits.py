@@ -1,9 +1,8 @@
-"""Maps made again: fresh copies of an estimator with other seeds, on one neighbour graph where it takes one.
+"""Repeated fits: fresh copies of an estimator with other seeds, on one neighbour graph if the estimator takes one.
 
-Nothing here knows winkel's own estimators: anything with `fit_transform` will do. One that can start from a
-`winkel.Graph` and then gives the map that the rows give says so by a true attribute `graph_suffices`, and shares the search for
-neighbours; one that takes a
-validated `Table` by a true `accepts_table`, and then need not validate it again.
+Nothing here depends on winkel's own estimators: anything with `fit_transform` works. An estimator whose attribute `graph_suffices`
+is true makes the same map from a `winkel.Graph` as from the rows, so its fits share one search for neighbours. An estimator whose
+attribute `accepts_table` is true takes a validated `Table` and does not validate it again.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class FittedMap:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The data of a call that fits estimators: as it came, and as a Table where it has rows."""
+    """The data of a call that fits estimators: as it was passed, and as a Table if it has rows."""
 
     source: Any
     table: Table | None
@@ -47,13 +46,13 @@ class Data:
 
     @classmethod
     def for_fits(cls, X: Any, estimator: Any) -> Data:
-        """The data that an estimator is fitted to, validated once if it is the estimator's to read."""
+        """The data that an estimator is fitted to, validated once if the estimator reads rows."""
         own = getattr(estimator, "accepts_table", False)
         return cls.of(X, getattr(estimator, "metric", "euclidean") if own else "precomputed")
 
     @property
     def checked(self) -> Any:
-        """The Table, or what is to be used as it came."""
+        """The Table, or the data as it was passed."""
         return self.source if self.table is None else self.table
 
     @property
@@ -65,7 +64,7 @@ class Data:
         return X.n if isinstance(X, Graph) else int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
     def for_estimator(self, estimator: Any) -> Any:
-        """What the estimator is fitted to: the Table if it takes one, else what came in, or the numbers of a Table or AnnData."""
+        """The data to fit the estimator to: the Table if it takes one, otherwise the data as passed, or the numbers of a Table or AnnData."""
         if getattr(estimator, "accepts_table", False):
             return self.checked
         X = self.source
@@ -84,7 +83,7 @@ class Data:
 
 
 def check_estimator(estimator: Any) -> None:
-    """Raise unless this is something that makes maps."""
+    """Raise unless this object can make maps."""
     if isinstance(estimator, type) or not callable(getattr(estimator, "fit_transform", None)):
         raise InvalidParameterError(
             f"an estimator must be an object with fit_transform, such as winkel.MDE(); got {estimator!r}."
@@ -108,7 +107,7 @@ def fresh(estimator: Any, seed: int, **parameters: Any) -> Any:
 
 
 def fit_map(estimator: Any, X: Any) -> FittedMap:
-    """The map that a fresh estimator makes of X, checked."""
+    """The map that a fresh copy of the estimator makes of X, checked."""
     start = time.perf_counter()
     Y = np.asarray(estimator.fit_transform(X))
     seconds = time.perf_counter() - start
@@ -118,7 +117,7 @@ def fit_map(estimator: Any, X: Any) -> FittedMap:
 
 
 def takes_graph(estimator: Any, metric: Metric | None = None) -> bool:
-    """Whether a graph of neighbours gives the estimator's map (under `metric`, where one is named)."""
+    """Whether a neighbour graph (with `metric`, if one is named) is enough for the estimator to make its map."""
     if not getattr(estimator, "graph_suffices", False):
         return False
     return metric is None or estimator.metric == metric
@@ -143,5 +142,5 @@ def cut_graph(graph: Graph, k: int) -> Graph:
 
 
 def other_seed(run: Run, repeat: int) -> int:
-    """The seed of a map made again."""
+    """The seed of a repeated map."""
     return int(run.stream("seeds").bits(1, start=repeat)[0] >> np.uint64(1))

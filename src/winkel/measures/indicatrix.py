@@ -1,8 +1,9 @@
 """`indicatrix`: how far a map can be trusted at each of its points.
 
-Tissot drew on maps of the Earth what became of a small circle at each place. Here a point's small circle is its
-neighbourhood in the data, laid flat along its own two main directions; the straight line fit from there to the map
-gives an ellipse. Beside it stands who is shown near without being so, and who is near without being shown.
+On maps of the Earth, Tissot drew what a small circle at each place becomes. Here, the small circle of a point is its
+neighbourhood in the data, laid flat along its own two main directions; the linear fit from there to the map
+gives an ellipse. In addition, each point has its false neighbours (shown near, but not near in the data) and its missing ones (near in the
+data, but not shown near).
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ _FLAT = 1e-9  # a direction with less than this share of the variance is none
 
 @dataclass(frozen=True, eq=False)
 class NeighborLists:
-    """The rows' neighbours of one kind: row i has `indices[indptr[i]:indptr[i + 1]]`, nearest first."""
+    """Neighbours of one kind for all rows: row i has `indices[indptr[i]:indptr[i + 1]]`, nearest first."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How many each row has."""
+        """Number of entries of each row."""
         return np.diff(self.indptr)
 
     def __getitem__(self, i: int) -> NDArray[np.int32]:
@@ -52,17 +53,17 @@ class NeighborLists:
 
     @classmethod
     def where(cls, index: NDArray[np.int32], chosen: NDArray[np.bool_]) -> NeighborLists:
-        """The chosen entries of n × k lists."""
+        """The lists that contain the chosen entries of n × k lists."""
         return cls(np.append(0, np.cumsum(chosen.sum(axis=1))), index[chosen])
 
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """The ellipse that the map makes of a small circle at each point.
+    """The ellipse that a small circle of the data becomes at each point of the map.
 
-    `axes` (n × d) are its half axes, longest first, 1 being the middle one of the whole map; `directions` (n × d × d)
-    hold in row a the direction of axis a in the map; `angle` is that of the longest in a plane map, in [0, π) from the
-    first coordinate; None in other dimensions.
+    `axes` (n × d) are its half axes, longest first, scaled such that the median over the whole map is 1. Row a of `directions` (n × d × d)
+    is the direction of axis a in the map. `angle` is the angle of the longest axis of a plane map, in [0, π) from the
+    first coordinate; it is None in other dimensions.
     """
 
     axes: NDArray[np.float64]
@@ -71,12 +72,12 @@ class Stretch:
 
     @property
     def area(self) -> NDArray[np.float64]:
-        """How many times larger the map shows this place than the middle one (volume in more dimensions)."""
+        """How many times larger the map shows this place than the median one (as volume in more dimensions)."""
         return np.prod(self.axes, axis=1)
 
     @property
     def anisotropy(self) -> NDArray[np.float64]:
-        """The longest axis over the shortest; infinite where the map is flat in a direction."""
+        """The longest axis divided by the shortest; infinite if the map is flat in a direction."""
         with np.errstate(divide="ignore"):
             ratio = np.divide(self.axes[:, 0], self.axes[:, -1])
         return np.where(self.axes[:, 0] > 0, ratio, 1.0)
@@ -84,24 +85,25 @@ class Stretch:
 
 @dataclass(frozen=True, eq=False)
 class Indicatrix:
-    """How far a map can be trusted at each point: what `winkel.indicatrix` returns. It prints as a sentence.
+    """How far a map can be trusted at each point: the result of `winkel.indicatrix`. It prints as a sentence.
 
     Attributes
     ----------
     n_neighbors, tolerance : int
-        Size of a neighbourhood, and how many times as many rows still count as near.
+        Size k of a neighbourhood, and the factor t such that the t·k nearest rows still count as near.
     reliability : ndarray of shape (n,)
-        From 0 to 1, the mean of two shares: of the neighbours shown, how many are near in the data; of the neighbours in the
-        data, how many are shown near.
+        From 0 to 1, the mean of two shares: how many of the neighbours in the map are near in the data, and how many of the neighbours in the
+        data are shown near.
     false_neighbors, missing_neighbors : NeighborLists
-        The others of the two: `.counts`, and lists by `[i]`.
+        Neighbours in the map that are not near in the data, and neighbours in the data that are not shown near. `.counts` are their
+        numbers, and `[i]` is the list of point i.
     rank_error : ndarray of shape (n,)
-        By how many doublings ranks in the map and in the data differ, on average over the point's neighbours in either;
+        By how many doublings the ranks in the map and in the data differ, on average over the point's neighbours in either;
         ranks beyond `tolerance * n_neighbors` count as the next one.
     stretch : Stretch
         The ellipse of the local linear fit.
     variance : ndarray of shape (n,) or None
-        What was passed, such as the LVM's `variance_`.
+        The numbers that were passed as `variance`, such as the LVM's `variance_`.
 
     Examples
     --------
@@ -178,38 +180,38 @@ def indicatrix(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Indicatrix:
-    """How far a map can be trusted at each point, or at new rows placed among them.
+    """How far a map can be trusted at each point, or at new rows that were placed on it.
 
     Parameters
     ----------
     X : array, data frame, sparse matrix, AnnData or sequence of items
-        The data, as for `winkel.graph.knn`. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
+        The data, as for `winkel.graph.knn`. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
     map : array, fitted estimator, Embedding or path
         The map of the same rows.
     X_new : array, data frame, sparse matrix or None, default=None
-        New rows, which are judged by their neighbours in X and in the map, instead of the rows of X.
+        New rows, which are then evaluated instead of the rows of X, by their neighbours in X and in the map.
     Y_new : array or None, default=None
         The places of the new rows in the map.
     n_neighbors : int, default=15
         Size k of a point's neighbourhood.
     tolerance : int, default=3
-        A neighbour shown is false when it is not among the `tolerance * k` nearest in the data, and one in the data is
-        missing when it is not among as many in the map.
+        A neighbour in the map is false if it is not among the `tolerance * k` nearest rows in the data. A neighbour in the data is
+        missing if it is not among the `tolerance * k` nearest points in the map.
     metric : str or callable, default="euclidean"
         The distance in the data.
     graph : Graph or None, default=None
-        A neighbour graph of X with at least `tolerance * k` neighbours, to spare the search.
+        A neighbour graph of X with at least `tolerance * k` neighbours, to save the search.
     variance : array of length n or None, default=None
-        One number per point to be kept beside, such as the LVM's `variance_`.
+        One number per point to keep with the result, such as the LVM's `variance_`.
     random_state : int, numpy Generator or None, default=0
         The seed of the search for neighbours, which is approximate beyond 30 000 rows.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
 
     Returns
     -------
     Indicatrix
-        For each point its reliability, its false and missing neighbours, and the ellipse of the stretch.
+        For each point its reliability, its false and missing neighbours, and the ellipse of its stretch.
 
     Examples
     --------
@@ -249,7 +251,7 @@ def indicatrix(
 
 
 def reliability_of(Y: FloatArray, lists: Lists, n_neighbors: int, run: Run) -> NDArray[np.float64]:
-    """`Indicatrix.reliability` of each point from its nearest rows in the data, of which all in `lists` count as near."""
+    """`Indicatrix.reliability` of each point, from its nearest rows in the data; all rows in `lists` count as near."""
     shown = map_neighbors(np.ascontiguousarray(Y), lists.shape[1], run)
     in_data, in_map = _member(shown[:, :n_neighbors], lists), _member(lists[:, :n_neighbors], shown)
     return np.asarray((in_data.mean(axis=1) + in_map.mean(axis=1)) / 2)

@@ -1,4 +1,4 @@
-"""`null_test`: how often data without structure, mapped with the same settings, looks as good."""
+"""`null_test`: how often data without structure, mapped with the same settings, looks equally good."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def null_test(
     estimator : estimator
         Anything with `fit_transform` and scikit-learn's parameters.
     X : array, data frame or AnnData
-        Dense rows. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
+        Dense rows. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
     null : {"local", "gaussian", "permutation"}, default="local"
         "local" draws rows from one normal distribution that has the dimension which X has within neighbourhoods: its
         variances are the mean spectrum of those. "gaussian" has the covariance of X, which groups that lie apart stretch along
@@ -173,7 +173,7 @@ def null_test(
     random_state : int, numpy Generator or None, default=0
         The seed of the maps and of the data without structure.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
     verbose : bool, default=False
         Whether to show progress.
 

@@ -1,7 +1,7 @@
-"""The one pass over the measured rows: their neighbours, ranks and distances in the data and in several maps of it.
+"""The single pass over the measured rows: their neighbours, ranks and distances in the data and in several maps of it.
 
-Rank 1 is the nearest other row. Rows are worked on a block at a time, each held against all n; the data's side of a block
-is computed once for all maps, and only what the scores need is computed at all.
+Rank 1 is the nearest other row. Rows are compared with all n rows, one block of rows at a time. For each block, the quantities of the data
+are computed once for all maps, and only quantities that the scores need are computed at all.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _GROUPS = 50
 
 @dataclass(frozen=True, eq=False)
 class RnxWeights:
-    """Weights such that a row's area under R_NX over log K is (Σ pair[larger rank] − chance) / total."""
+    """Weights for which a row's area under R_NX over log K is (Σ pair[larger rank] − chance) / total."""
 
     pair: NDArray[np.float64]
     chance: float
@@ -38,10 +38,10 @@ class RnxWeights:
 
 @dataclass(frozen=True, eq=False)
 class CoRanks:
-    """How ranks in the data and in a map agree.
+    """The agreement of ranks in the data and in a map.
 
-    `counts[r]` says how many pairs of the measured rows with any other have r as the larger of their two ranks;
-    `rnx_auc` has the area under R_NX of each measured row.
+    `counts[r]` is the number of pairs (a measured row and any other row) whose larger rank, of the two in data and map, is r;
+    `rnx_auc` is the area under R_NX of each measured row.
     """
 
     n: int
@@ -56,7 +56,7 @@ class CoRanks:
         self.counts[:] += found
 
     def curve(self) -> NDArray[np.float64]:
-        """R_NX(K) for K = 1, ..., n − 2 (Lee et al. 2015): shared neighbours less chance, over perfect less chance."""
+        """R_NX(K) for K = 1, ..., n − 2 (Lee et al. 2015): shared neighbours minus chance, divided by perfect minus chance."""
         others = self.n - 1
         K = np.arange(1, others)
         shared = np.cumsum(self.counts[1:others]) / (K * self.n_measured)
@@ -65,7 +65,7 @@ class CoRanks:
 
 @dataclass(frozen=True, eq=False)
 class RowPass:
-    """What one pass over the rows found; the maps stand in the order they came in. What was not wanted is empty."""
+    """The results of one pass over the rows, with the maps in the order in which they were passed. Quantities that were not requested are empty."""
 
     data_neighbors: Indices
     map_neighbors: list[Indices]
@@ -76,7 +76,7 @@ class RowPass:
 
     @classmethod
     def empty(cls, n: int, n_measured: int, n_maps: int, k: int, wanted: Collection[str]) -> RowPass:
-        """Room for the wanted quantities."""
+        """Space for the requested quantities."""
 
         def room(name: str, width: int, dtype: type) -> list[NDArray[Any]]:
             shape = (n_measured, width) if name in wanted else (0, width)
@@ -103,7 +103,7 @@ def compare_rows(
     run: Run,
     lists: Indices | None = None,
 ) -> RowPass:
-    """The wanted quantities of `PASSED` for several maps of the same data; `lists` are the data's neighbours, where known."""
+    """The requested quantities of `PASSED` for several maps of the same data; `lists` are the neighbours in the data, if known."""
     found = RowPass.empty(data.n, len(rows), len(maps), k, wanted)
     both = not {"ranks_in_map", "co_ranks", "distance_sums"}.isdisjoint(wanted)
     in_maps = not {"map_neighbors", "ranks_in_data"}.isdisjoint(wanted)
@@ -139,7 +139,7 @@ def compare_rows(
 
 
 def penalised(ranks: Indices, k: int, n: int) -> NDArray[np.float64]:
-    """1 less the ranks beyond k, scaled so that the worst row has 0 (Venna and Kaski 2001)."""
+    """1 minus the sum of the ranks beyond k, scaled such that the worst possible row has 0 (Venna and Kaski 2001)."""
     return 1 - np.maximum(ranks - k, 0).sum(axis=1) * (2.0 / (k * (2 * n - 3 * k - 1)))
 
 
@@ -157,7 +157,7 @@ def rnx_weights(n: int) -> RnxWeights:
 
 
 def stress(moments: NDArray[np.float64], n: int) -> tuple[float, tuple[float, float] | None]:
-    """√(Σ(d − a·d_map)² / Σd²) at the best a, which is √(1 − cos²) of the two vectors of distances; and its interval.
+    """√(Σ(d − a·d_map)² / Σd²) for the best a, which is √(1 − cos²) of the two vectors of distances; and its interval.
 
     `moments` are the sums of data², data·map and map² over the distances from each measured row.
     """
@@ -212,7 +212,7 @@ class PairDistances:
         return self.sample.exact
 
     def rank_correlation(self) -> tuple[float, tuple[float, float] | None]:
-        """Spearman's correlation of the two distances and, for a sample, its interval; 0 where all distances are equal."""
+        """Spearman's correlation of the two distances and, for a sample, its interval; 0 if all distances are equal."""
         value = correlation(self.sample.ranks, average_ranks(self.map))
         if self.exact:
             return value, None
@@ -225,7 +225,7 @@ class PairDistances:
 
 
 def data_pairs(data: RowSource, sample: str | int | None, seed: int) -> DataPairs:
-    """All pairs of up to 1 000 rows (up to 20 million pairs with `sample=None`), 200 000 drawn at random beyond."""
+    """All pairs of up to 1 000 rows (up to 20 million pairs with `sample=None`), and 200 000 random pairs beyond."""
     n_pairs = data.n * (data.n - 1) // 2
     exact = n_pairs <= (_MOST_PAIRS if sample is None else _ALL_PAIRS)
     pairs = _all_pairs(data.n) if exact else sampled_pairs(data.n, _SAMPLED_PAIRS, seed)
@@ -238,7 +238,7 @@ def _all_pairs(n: int) -> Indices:
 
 
 def average_ranks(values: FloatArray) -> NDArray[np.float64]:
-    """Ranks from 1 on; equal values share the mean of theirs."""
+    """Ranks, counted from 1; equal values share the mean of their ranks."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
@@ -249,7 +249,7 @@ def average_ranks(values: FloatArray) -> NDArray[np.float64]:
 
 
 def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """Pearson's correlation, 0 where one of the two does not vary."""
+    """Pearson's correlation; 0 if one of the two does not vary."""
     a, b = a - a.mean(), b - b.mean()
     norm = float(np.sqrt(np.sum(a * a) * np.sum(b * b)))
     return float(np.clip(np.sum(a * b) / norm, -1, 1)) if norm > 0 else 0.0

@@ -1,7 +1,7 @@
 """What a score is, and the registry of scores.
 
-Whoever decorates a function with `score` adds one to `measure`, `compare`, `tune`, the explorer page, the plots and the
-command line. The function takes a `Context`, which computes what it is asked for once, and returns what it found.
+A function decorated with `score` becomes a score of `measure`, `compare`, `tune`, the explorer page, the plots and the
+command line. The function takes a `Context`, which computes each quantity at most once, and returns the value of the score.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A curve that belongs to a score; a report keeps both arrays under their names."""
+    """A curve that belongs to a score; the report keeps both of its arrays under their names."""
 
     x_name: str
     x: FloatArray
@@ -58,7 +58,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Score:
-    """One score of a map: its value, what it can be, and what it means.
+    """One score of a map: its value, its range, and its meaning.
 
     Attributes
     ----------
@@ -67,23 +67,23 @@ class Score:
     value : float
         The score of the map.
     range : tuple of float
-        The least and the largest possible value.
+        The smallest and the largest possible value.
     higher_is_better : bool
         Whether the largest value is the best one.
     meaning : str
         One sentence.
     per_point : ndarray or None
-        One value per row, where the score has them; NaN for rows that were not measured.
+        One value per row, if the score has such values; NaN for rows that were not measured.
     interval : tuple of float or None
-        For a sampled score an interval that holds the exact value at least 19 times in 20; None for an exact one.
+        For a sampled score, an interval that contains the exact value in at least 19 of 20 cases; None for an exact score.
     n_sampled : int or None
-        Number of rows or pairs a sampled score stands on.
+        Number of rows or pairs on which a sampled score is based.
     baseline : float or None
-        The same score of a map by principal components in as many dimensions.
+        The same score for a map by principal components in the same number of dimensions.
     curves : tuple of Curve
         Curves that belong to the score.
     detail : object or None
-        What else was found, such as the `Tearing` of "tearing"; it prints as a sentence.
+        Further results, such as the `Tearing` of "tearing"; it prints as a sentence.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class Score:
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """What a score's function found, where a number or one number per row does not say it all.
+    """The result of a score's function, if it is more than a number or one number per row.
 
     Attributes
     ----------
@@ -133,13 +133,13 @@ class Value:
     per_point : ndarray or None, default=None
         One value per row.
     interval : tuple of float or None, default=None
-        Where the exact value lies, for a sampled score.
+        For a sampled score, the interval that contains the exact value.
     n_sampled : int or None, default=None
         Number of rows or pairs in the sample; None for an exact score.
     curves : tuple of Curve
         Curves to keep in the report.
     detail : object or None, default=None
-        What else was found; it prints as a sentence, which the report shows.
+        Further results; printed as a sentence, which the report shows.
     """
 
     value: float | FloatArray
@@ -152,7 +152,7 @@ class Value:
 
 @dataclass(frozen=True)
 class ScoreDefinition:
-    """A registered score: its function, and what is known of it beforehand."""
+    """A registered score: its function, name, range, meaning and needs."""
 
     name: str
     function: Callable[[Context], Any]
@@ -163,12 +163,12 @@ class ScoreDefinition:
     baseline: bool = True
 
     def evaluate(self, context: Context) -> Score:
-        """The Score of the context's map, without that of its baseline."""
+        """The Score of the context's map, without its baseline."""
         found = self.function(context)
         return self.score(found if isinstance(found, Value) else Value(found), context)
 
     def score(self, found: Value, context: Context | None = None) -> Score:
-        """The Score that a Value stands for; of one number per row the mean, with its interval where rows were sampled."""
+        """The Score of a Value. For one number per row it is the mean, with an interval if rows were sampled."""
         if np.ndim(found.value) > 0 and context is not None:
             found = self._mean(found, context)
         number = float(found.value)
@@ -208,31 +208,31 @@ def score(
 ) -> Callable[[_Function], _Function]:
     """Register the decorated function as a score.
 
-    From then on it is one of the scores of `measure` and `compare`, and so of their tables, files, plots and the explorer
+    From then on it is one of the scores of `measure` and `compare`, and appears in their tables, files, plots and the explorer
     page; `tune` can choose parameters by it. The function takes a `Context` and returns a number, or one number for each
-    measured row, whose mean and interval are then the score, or a `Value` that says more.
+    measured row (the score is then their mean, with its interval), or a `Value` with more detail.
 
     Parameters
     ----------
     name : str
-        The name of the score: a word, as for a Python variable.
+        The name of the score: a word that could be the name of a Python variable.
     range : tuple of float, default=(-inf, inf)
-        The least and the largest possible value.
+        The smallest and the largest possible value.
     better : {"higher", "lower"}, default="higher"
         Which end of the range is the best.
     meaning : str, default=""
         One sentence for tables; by default the first line of the function's docstring.
     needs : sequence of str, default=()
-        Quantities of the context that the function reads. What all scores of a call need is computed together, and a
-        score whose inputs are not there (labels, a problem, rows) is left out of a report, or refused when it was
-        asked for by name. `winkel.measures.registry.QUANTITIES` lists them.
+        Quantities of the context that the function reads; `winkel.measures.registry.QUANTITIES` lists them. The quantities that all scores
+        of a call need are computed together. If a score needs something that the call does not have (labels, a problem, rows), it is left
+        out of the report, or refused if it was requested by name.
     baseline : bool, default=True
-        Whether to compute the score of principal components beside that of the map.
+        Whether to compute the score of principal components as well.
 
     Returns
     -------
     callable
-        A decorator, which returns the function as it is.
+        A decorator, which returns the function unchanged.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def score(
 
 
 def scores() -> dict[str, ScoreDefinition]:
-    """All registered scores by name: winkel's own, then those that were added.
+    """All registered scores by name: first winkel's own, then those that were added.
 
     Returns
     -------
@@ -285,7 +285,7 @@ def scores() -> dict[str, ScoreDefinition]:
 
 
 def chosen_scores(wanted: Iterable[ScoreChoice] | ScoreChoice | None) -> list[ScoreDefinition]:
-    """The definitions of scores named or passed as functions; all that are registered for None."""
+    """The definitions of scores that are named or passed as functions; for None, all registered scores."""
     known = scores()
     if wanted is None:
         return list(known.values())
@@ -298,7 +298,7 @@ def chosen_scores(wanted: Iterable[ScoreChoice] | ScoreChoice | None) -> list[Sc
     for definition in found:
         if by_name.setdefault(definition.name, definition).function is not definition.function:
             raise InvalidParameterError(
-                f"two of the scores are called {definition.name!r}; give one of the functions another name."
+                f"two of the scores are called {definition.name!r}; rename one of the functions."
             )
     return list(by_name.values())
 

@@ -1,4 +1,4 @@
-"""Samples of rows and pairs, and the intervals of what is measured on them."""
+"""Samples of rows and pairs, and confidence intervals of quantities that are measured on them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEVEL = 0.99
 
 
 def sampled_rows(n: int, sample: str | int | None, seed: int) -> NDArray[np.int64]:
-    """Rows to measure, in order: all of them (`sample=None`), so many, or "auto": all up to 10 000, else 1 000."""
+    """Rows to measure, in order: all (`sample=None`), as many as the number `sample`, or for "auto" all up to 10 000 and 1 000 beyond."""
     if sample == "auto":
         size = n if n <= EXACT_UP_TO else SAMPLED_ROWS
     elif sample is None:
@@ -42,7 +42,7 @@ def spread(values: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> Floa
 
 
 def sampled_pairs(n: int, count: int, seed: int) -> NDArray[np.int32]:
-    """`count` pairs of different rows, each drawn from all pairs alike."""
+    """`count` pairs of different rows, each drawn uniformly from all pairs."""
     stream = Stream.named(seed, "measured pairs")
     first = stream.integers(n, count)
     second = stream.integers(n - 1, count, start=count)
@@ -50,10 +50,10 @@ def sampled_pairs(n: int, count: int, seed: int) -> NDArray[np.int32]:
 
 
 def half_width(values: NDArray[np.float64], n: int, width: float) -> float:
-    """Half of the interval of the mean of n values of which these were drawn without replacement.
+    """Half of the confidence interval of the mean of n values, from which these were drawn without replacement.
 
-    Student's t over the values, with the correction for a finite population. Where all drawn are alike, the share of
-    others that could have been missed is bounded instead; they differ by at most `width`.
+    Computed by Student's t, with the correction for a finite population. If all drawn values are equal, the share of
+    different values that the sample could have missed is bounded instead; those differ by at most `width`.
     """
     from scipy.special import stdtrit  # Student's quantile, without the weight of scipy.stats
 
@@ -68,7 +68,7 @@ def half_width(values: NDArray[np.float64], n: int, width: float) -> float:
 def mean_interval(
     values: NDArray[np.float64], n: int, limits: tuple[float, float]
 ) -> tuple[float, float] | None:
-    """The interval of the mean of n values within `limits`; None when these are all of them."""
+    """The confidence interval of the mean of n values, cut to `limits`; None if these are all n values."""
     if len(values) == n:
         return None
     middle, half = float(values.mean()), half_width(values, n, limits[1] - limits[0])
@@ -76,7 +76,7 @@ def mean_interval(
 
 
 def share_interval(right: int, count: int) -> tuple[float, float]:
-    """Wilson's interval of a share of which `right` of `count` independent trials were seen."""
+    """Wilson's interval of a share, after `right` successes in `count` independent trials."""
     from scipy.special import ndtri
 
     z = float(ndtri(0.5 + _LEVEL / 2))

@@ -29,9 +29,9 @@ _CURVE_POINTS = 200
     needs=["ranks_in_data"],
 )
 def trustworthiness(context: Context) -> NDArray[np.float64]:
-    """Venna and Kaski (2001): the number of `sklearn.manifold.trustworthiness`, without its n × n matrix.
+    """Venna and Kaski (2001): the same number as `sklearn.manifold.trustworthiness`, without its n × n matrix.
 
-    It is equal where no two distances from one row are equal; of equal ones scikit-learn takes any order, here it is that
+    The two agree if no two distances from one row are equal. For equal distances, scikit-learn takes any order; here the order is that
     of `winkel.graph.knn`.
     """
     return penalised(context.ranks_in_data, context.n_neighbors, context.n)
@@ -44,7 +44,7 @@ def trustworthiness(context: Context) -> NDArray[np.float64]:
     needs=["ranks_in_map"],
 )
 def continuity(context: Context) -> NDArray[np.float64]:
-    """Trustworthiness the other way round (Venna and Kaski 2001)."""
+    """Trustworthiness with data and map exchanged (Venna and Kaski 2001)."""
     return penalised(context.ranks_in_map, context.n_neighbors, context.n)
 
 
@@ -105,7 +105,7 @@ def stress(context: Context) -> Value:
     needs=["data_neighbors", "pieces", "links"],
 )
 def tearing(context: Context) -> Value:
-    """Cut links of each measured row; the detail has the pieces, by the links of all rows."""
+    """The share of cut links of each measured row; the detail contains the pieces, found from the links of all rows."""
     piece = context.pieces
     cut = (piece[context.data_neighbors] != piece[context.rows][:, None]).mean(axis=1)
     return Value(cut, detail=find_tearing(piece, np.arange(context.n), context.links))
@@ -191,7 +191,7 @@ def clustering_accuracy(context: Context) -> Value:
     needs=["labels", "data_neighbors", "map_neighbors"],
 )
 def label_excess(context: Context) -> Value:
-    """The share of neighbours of a row's own class in the map, less that in the data; 0 where it is not larger. Unknown classes are left out."""
+    """The share of neighbours of a row's own class in the map, minus that in the data, or 0 if that is negative. Unknown classes are left out."""
     own = context.labels[context.rows]
     beside = [context.labels[lists] for lists in (context.map_neighbors, context.data_neighbors)]
     known = (own >= 0) & (beside[0] >= 0).any(axis=1) & (beside[1] >= 0).any(axis=1)
@@ -210,7 +210,7 @@ def label_excess(context: Context) -> Value:
     needs=["data_neighbors", "map_neighbors"],
 )
 def density_correlation(context: Context) -> Value:
-    """The score of densMAP (Narayan, Berger and Cho 2021), radii being mean distances to the nearest in data and map."""
+    """The score of densMAP (Narayan, Berger and Cho 2021); radii are mean distances to the nearest rows in data and map."""
     data = _log_radii(context.pair_distances(context.data_neighbors))
     places = context.Y.astype(np.float64)
     apart = places[context.map_neighbors] - places[context.rows][:, None]

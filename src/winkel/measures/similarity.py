@@ -1,4 +1,4 @@
-"""Two maps of the same rows: `align` turns one onto the other, `similarity` says how much they are alike."""
+"""Two maps of the same rows: `align` rotates one to match the other, `similarity` says how similar they are."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS = ("procrustes", "distances", "neighbors")
 
 
 def align(map: Any, target: Any, *, shift: bool = True, scale: bool = False) -> FloatArray:
-    """The map turned (rotated or reflected) to lie as close to `target` as possible, row to row, in squares.
+    """The map, rotated or reflected to match `target` as closely as possible, row by row in the sense of least squares.
 
     This is the orthogonal Procrustes problem (Agrawal et al. 2021, section 2.4.5): Q = VUᵀ for the singular value
     decomposition UΣVᵀ of targetᵀY.
@@ -30,19 +30,18 @@ def align(map: Any, target: Any, *, shift: bool = True, scale: bool = False) -> 
     Parameters
     ----------
     map : array, fitted estimator, Embedding or path
-        The map to turn.
+        The map to rotate.
     target : array, fitted estimator, Embedding or path
-        A map of the same rows in as many dimensions.
+        A map of the same rows in the same number of dimensions.
     shift : bool, default=True
-        Whether to turn about the means and to move the map onto the mean of `target`, which changes nothing for two
-        centred maps.
+        Whether to rotate about the means and to move the map to the mean of `target`. For two centred maps, this changes nothing.
     scale : bool, default=False
-        Whether to stretch the map by the best factor too.
+        Whether to scale the map by the best factor too.
 
     Returns
     -------
     ndarray of shape (n, n_components)
-        The turned map, in the precision of `map`.
+        The aligned map, in the precision of `map`.
 
     Examples
     --------
@@ -55,7 +54,7 @@ def align(map: Any, target: Any, *, shift: bool = True, scale: bool = False) -> 
     table, goal = map_table(map, min_rows=1), map_table(target, "target", min_rows=1).values
     if table.shape != goal.shape:
         raise InvalidInputError(
-            "map and target must be maps of the same rows in as many dimensions; "
+            "map and target must be maps of the same rows in the same number of dimensions; "
             f"got shapes {table.shape} and {goal.shape}."
         )
     source, goal = table.values.astype(np.float64), goal.astype(np.float64)
@@ -84,30 +83,30 @@ def similarity(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> float:
-    """How alike two maps of the same rows are, from 0 to 1, which equal maps have.
+    """How similar two maps of the same rows are, from 0 to 1 for equal maps.
 
-    It is symmetric, and does not change when either map is moved, stretched as a whole, turned or mirrored (Draganov and
-    Dohn 2023, section 6.1). The maps may have different numbers of dimensions. A map whose rows all lie in one place is
-    alike only to another such map.
+    The similarity is symmetric, and does not change if either map is moved, scaled, rotated or mirrored (Draganov and
+    Dohn 2023, section 6.1). The maps may have different numbers of dimensions. A map whose rows are all in one place is
+    similar only to another such map.
 
     Parameters
     ----------
     map1, map2 : array, fitted estimator, Embedding or path
         The two maps.
     kind : {"procrustes", "distances", "neighbors"}, default="procrustes"
-        "procrustes" is the share of structure that one map has in common with the other when it is turned onto it: the sum
-        of the singular values of Y1ᵀY2 over ‖Y1‖‖Y2‖, both centred; the large shape decides.
+        "procrustes" is the share of structure that the maps have in common when one is rotated to match the other: the sum
+        of the singular values of Y1ᵀY2 divided by ‖Y1‖‖Y2‖, both centred. It depends mostly on the overall shape.
         "distances" is the distance correlation (Székely, Rizzo and Bakirov 2007): the cosine between the two matrices of
-        distances, centred by rows and columns; all scales decide.
-        "neighbors" is the mean share of the `n_neighbors` nearest rows that both maps agree on; the small shape decides.
+        distances, centred by rows and columns. It depends on all scales.
+        "neighbors" is the mean share of the `n_neighbors` nearest rows that both maps have in common. It depends on the local structure.
     n_neighbors : int, default=15
         Size of a neighbourhood for "neighbors".
     max_rows : int, default=2000
-        "distances" is computed on this many rows, drawn by `random_state`, when there are more.
+        If there are more rows, "distances" is computed on this many random rows.
     random_state : int, numpy Generator or None, default=0
-        The seed of that draw.
+        The seed of that sample.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
 
     Returns
     -------

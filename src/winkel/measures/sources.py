@@ -1,9 +1,9 @@
-"""Blocks of rows as seen against all rows: distances, nearest, ranks and order, never an n × n matrix.
+"""Blocks of rows compared with all rows: distances, nearest rows, ranks and order, never an n × n matrix.
 
 `DenseRows` holds dense rows under one of the metrics of the neighbour search, `DistanceRows` anything else whose distances
-can be computed row by row. A block gives exact neighbours and exact ranks (float32 search distances, with true
-distances in double where those are too close to tell); its full `order` of all n rows is by search distance alone.
-Equal distances stand in cyclic order of index, as in `winkel.graph.knn`, so that a map equal to its data is perfect.
+can be computed row by row. A block gives exact neighbours and exact ranks (from float32 search distances, and from true
+distances in double precision if those are too close to distinguish); its full `order` of all n rows uses search distances alone.
+Equal distances are in cyclic order of index, as in `winkel.graph.knn`, so that a map equal to its data is perfect.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _MANY_TIES = 0.02
 
 
 class Block(Protocol):
-    """Several rows against all n."""
+    """Several rows compared with all n."""
 
     @property
     def distances(self) -> NDArray[np.float32]:
-        """Distances of the b rows to all n, or their squares where the source has `squared`."""
+        """Distances of the b rows to all n, or their squares if the source has `squared`."""
 
     def nearest(self, k: int) -> Indices:
         """The k nearest of each row, nearest first."""
@@ -57,7 +57,7 @@ class Block(Protocol):
 
 
 class RowSource(Protocol):
-    """n rows, of which any can be seen against all."""
+    """n rows, any of which can be compared with all."""
 
     n: int
     squared: bool
@@ -84,11 +84,11 @@ class DenseRows:
         self._scratch = np.empty(0, np.float32)
 
     def block(self, rows: Rows) -> DenseBlock:
-        """These rows against all; good until the next block is asked for, which takes over its memory."""
+        """These rows compared with all; valid until the next block is requested, which reuses its memory."""
         return self.new_block(self.points.X[rows], rows)
 
     def new_block(self, Q: FloatArray, origins: Rows) -> DenseBlock:
-        """Rows Q against all; `origins` are their numbers if they are among them, else -1."""
+        """Rows Q compared with all; `origins` are their row numbers if they are among them, otherwise -1."""
         P = self.points.plan.apply(Q)
         norm = self.points.plan.norms(P)
         if self._scratch.size < len(Q) * self.n:
@@ -117,7 +117,7 @@ class DenseRows:
 
 
 class DenseBlock:
-    """Several dense rows against all."""
+    """Several dense rows compared with all."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class DenseBlock:
 
 
 class DistanceRows:
-    """Rows whose distances to all others a function computes: of matrices of distances, sparse data, functions of two items."""
+    """Rows whose distances to all others are computed by a function: for matrices of distances, sparse data, and functions of two items."""
 
     squared = False
 
@@ -217,21 +217,21 @@ def _ranked(distances: NDArray[Any], origins: Rows, n_jobs: int) -> Indices:
 
 
 def has_rows(metric: Metric) -> bool:
-    """Whether data under this metric is a table of rows, not distances or items of any kind."""
+    """Whether data under this metric is a table of rows, and not distances or other items."""
     return not callable(metric) and metric != "precomputed"
 
 
 def map_table(map: Any, name: str = "map", min_rows: int = 2) -> Table:
-    """The validated places of whatever stands for a map: an array, a fitted estimator, an Embedding, a file."""
+    """The validated places of anything that is accepted as a map: an array, a fitted estimator, an Embedding, a file."""
     places = map if isinstance(map, Table) else as_map(map, name).Y
     return as_table(places, name=name, min_rows=min_rows, allow_sparse=False)
 
 
 def row_source(X: Any, metric: Metric, run: Run) -> RowSource:
-    """The rows of X, of whatever kind `winkel.graph.knn` takes under `metric`, except neighbour lists."""
+    """The rows of X, of any kind that `winkel.graph.knn` takes under `metric`, except neighbour lists."""
     if isinstance(X, Graph):
         raise InvalidInputError(
-            "a map is measured against data, and a Graph holds only neighbours. Pass the rows, or distances with "
+            "a map is compared with its data, but a Graph contains only neighbours. Pass the rows, or distances with "
             'metric="precomputed".'
         )
     if callable(metric):
@@ -280,14 +280,14 @@ def _sparse_rows(X: Any, metric: str, n_jobs: int) -> DistanceRows:
 
 
 def blocks(rows: Rows, n: int) -> Iterator[slice]:
-    """Consecutive slices of `rows`, so many at a time that their distances to all n stay small."""
+    """Consecutive slices of `rows`, each small enough that its distances to all n rows fit into little memory."""
     step = int(np.clip(_NUMBERS // n // 8 * 8, 8, 256))
     for start in range(0, len(rows), step):
         yield slice(start, min(start + step, len(rows)))
 
 
 def map_neighbors(Y: FloatArray, k: int, run: Run) -> Indices:
-    """The k nearest other rows of every row of a map, nearest first, equal ones in cyclic order of index as in `knn`."""
+    """The k nearest other rows of every row of a map, nearest first; ties are in cyclic order of index, as in `knn`."""
     n = len(Y)
     if _tree_pays(Y, n):
         found, reach = _tree_query(Y, Y, min(k + 1 + SLACK, n), run.n_jobs)

@@ -1,4 +1,4 @@
-"""`stability`: what stays when a map is made again, from another seed or from part of the rows."""
+"""`stability`: what stays the same when a map is made again, from another seed or from part of the rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KINDS = {"seeds": ("seed",), "rows": ("rows",), "both": ("seed", "rows")}
 
 @dataclass(frozen=True, eq=False)
 class Repeat:
-    """One map made again: its rows, its places turned and scaled onto the first map, and how alike it is."""
+    """One repeated map: its rows, its places (rotated and scaled to match the first map), and its similarity to that map."""
 
     kind: str
     rows: IntArray
@@ -35,21 +35,21 @@ class Repeat:
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """What stays when a map is made again: what `winkel.stability` returns. It prints as a sentence.
+    """What stays the same when a map is made again: the result of `winkel.stability`. It prints as a sentence.
 
     Attributes
     ----------
     Y : ndarray of shape (n, n_components)
-        The first map, onto which the others were turned.
+        The first map; all others were rotated to match it.
     n_neighbors : int
         Size of the neighbourhoods that were compared.
     runs : tuple of Repeat
-        The maps made again.
+        The repeated maps.
     neighbors : ndarray of shape (n,)
-        For each point the share of its nearest in the map that stay its nearest, on average over runs; NaN for a point
-        that was in none.
+        For each point, the share of its neighbours in the map that stay its neighbours, on average over runs; NaN for a point
+        that was in no run.
     displacement : ndarray of shape (n,)
-        For each point the distance it moves, root mean square over runs, as a share of the map's radius.
+        For each point, the distance by which it moves (root mean square over runs), relative to the radius of the map.
     value : float
         Mean of `neighbors`.
     interval : tuple of float or None
@@ -57,7 +57,7 @@ class Stability:
     chance : float
         The value of maps that have nothing in common.
     similarity : float
-        How alike the large shapes are (`winkel.similarity`), mean over runs.
+        How similar the overall shapes are (`winkel.similarity`), on average over runs.
     shared_graph : bool
         Whether all maps started from one neighbour graph.
 
@@ -128,27 +128,27 @@ def stability(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Stability:
-    """What stays of an estimator's map when it is made again, after turning and scaling each onto the first.
+    """What stays the same when an estimator makes its map again; repeated maps are rotated and scaled to match the first.
 
     Parameters
     ----------
     estimator : estimator
-        Anything with `fit_transform` and scikit-learn's parameters. Where a `winkel.Graph` is all it needs
+        Anything with `fit_transform` and scikit-learn's parameters. If a `winkel.Graph` is all it needs
         (`graph_suffices`), neighbours are searched once for all runs; otherwise each run starts from the rows.
     X : array, data frame, sparse matrix, AnnData, Graph or whatever the estimator takes
-        The data. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
+        The data. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
     n_runs : int, default=5
-        Maps made again of each kind.
+        Number of repeated maps of each kind.
     vary : {"both", "seeds", "rows"}, default="both"
-        What changes from run to run: the seed, the rows (subsamples with a `share` of them), or each in turn.
+        What changes from run to run: the seed, the rows (each run uses a random `share` of them), or first one and then the other.
     share : float, default=0.9
         Share of the rows in a subsample.
     n_neighbors : int, default=15
         Size of the neighbourhoods in the map that are compared.
     random_state : int, numpy Generator or None, default=0
-        The seed of the first map, from which the others follow.
+        The seed of the first map, from which the seeds of the others follow.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
     verbose : bool, default=False
         Whether to show progress.
 
@@ -216,7 +216,7 @@ def _summary(first: FloatArray, runs: tuple[Repeat, ...], k: int, shared: bool) 
 
 
 def run_interval(values: NDArray[np.float64]) -> tuple[float, float] | None:
-    """The 95 % interval of a mean over runs, by Student's t; None for a single one."""
+    """The 95 % interval of a mean over runs, by Student's t; None for a single run."""
     if len(values) < 2:
         return None
     from scipy.special import stdtrit

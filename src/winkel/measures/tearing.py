@@ -1,7 +1,7 @@
-"""Pieces of a map and of its data: what is connected in the data and shown in pieces (torn), or the other way round (merged).
+"""Pieces of a map and of its data: parts that are connected in the data but shown in pieces (torn), or the reverse (merged).
 
-Two rows of a map are linked when they are nearer than three times the larger of their distances to the fifth neighbour in
-the map; a piece is what such links hold together. The data's links are those of its neighbour lists.
+Two rows of a map are linked if they are closer than three times the larger of their distances to the fifth neighbour in
+the map; a piece is a set of rows connected by such links. The links of the data are those of its neighbour lists.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _THINNEST = 0.002  # of the map's extent
 
 @dataclass(frozen=True, eq=False)
 class Seams:
-    """Bands that join what a map has torn: one for each place where links of the data were cut.
+    """Bands that join what a map has torn apart: one for each place where links of the data were cut.
 
     Attributes
     ----------
     ends : ndarray of shape (n_bands, 2, n_components)
-        Where a band begins and ends: the middle of the cut links' ends.
+        Where a band begins and ends: the mean of the ends of its cut links.
     widths : ndarray of shape (n_bands, 2)
-        How wide it is there: as wide as the ends of its links are spread.
+        The width of the band there: the spread of the ends of its links.
     links : ndarray of shape (n_bands,)
-        How many links it stands for.
+        Number of links in the band.
     """
 
     ends: NDArray[np.float64]
@@ -57,15 +57,15 @@ class Tearing:
     piece : ndarray of shape (n,)
         The piece of each row, 0 for the largest.
     sizes : ndarray of shape (n_pieces,)
-        Rows of each piece.
+        Number of rows of each piece.
     outgoing : ndarray of shape (n_pieces,)
-        Share of the neighbour links of a piece's rows that lead out of it; NaN where none of its rows was looked at.
+        Share of the neighbour links of a piece's rows that lead out of it; NaN if none of its rows was examined.
     torn : ndarray of shape (n_pieces,)
-        Whether that is more than 5 %: the piece was torn from its surroundings. Other pieces are clusters of the data.
+        Whether that share is more than 5 %, so that the piece was torn from its surroundings. Other pieces are clusters of the data.
     cut_share : float
-        Share of all links that run between pieces.
+        Share of all links that lead from one piece to another.
     cut_links : ndarray of shape (n_cut, 2)
-        The rows of each of these.
+        The two rows of each of these links.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Tearing:
     __repr__ = __str__
 
     def seams(self, Y: FloatArray) -> Seams:
-        """Bands over the map Y between pieces that were torn apart; none where nothing is torn."""
+        """Bands on the map Y between pieces that were torn apart; none if nothing is torn."""
         links = self._shown_links()
         places: NDArray[np.float64] = np.asarray(Y, dtype=np.float64)
         if len(links) == 0:
@@ -146,7 +146,7 @@ class Merging:
     data_piece : ndarray of shape (n,)
         The piece of the data of each row, 0 for the largest.
     merged : ndarray of shape (n,)
-        Whether a row stands in one piece of the map with more rows of another piece of the data.
+        Whether a row is in the same piece of the map as more rows of another piece of the data.
     """
 
     data_piece: NDArray[np.int32]
@@ -165,7 +165,7 @@ class Merging:
 
 
 def map_pieces(Y: FloatArray, n_jobs: int) -> NDArray[np.int32]:
-    """The piece of the map of each row, 0 for the largest, ties by first row."""
+    """The piece of the map of each row; 0 is the largest, and ties are ordered by their first row."""
     n = len(Y)
     if n == 1:
         return np.zeros(1, dtype=np.int32)
@@ -181,7 +181,7 @@ def data_pieces(lists: Indices) -> NDArray[np.int32]:
 
 
 def by_size(roots: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Sets numbered by size, the largest 0, ties by first row."""
+    """Sets numbered by size; the largest is 0, and ties are ordered by their first row."""
     _, label, sizes = np.unique(roots, return_inverse=True, return_counts=True)
     rank = np.empty(len(sizes), np.int32)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes), dtype=np.int32)
@@ -189,7 +189,7 @@ def by_size(roots: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def find_tearing(piece: NDArray[np.int32], rows: Rows, lists: Indices) -> Tearing:
-    """What became of the links from `rows` to the rows in their `lists` (−1 is none) on a map in these pieces."""
+    """The Tearing of a map in these pieces, from the links of `rows` to the rows in their `lists` (−1 is no link)."""
     sizes = np.bincount(piece)
     there = lists >= 0
     cut = there & (piece[lists] != piece[rows][:, None])
@@ -204,7 +204,7 @@ def find_tearing(piece: NDArray[np.int32], rows: Rows, lists: Indices) -> Tearin
 
 
 def find_merging(piece: NDArray[np.int32], data_piece: NDArray[np.int32]) -> Merging:
-    """Which rows stand in a piece of the map whose rows are mostly of another piece of the data."""
+    """The Merging of a map: which rows are in a piece of the map whose rows are mostly of another piece of the data."""
     pairs, count = np.unique(np.stack([piece, data_piece], axis=1), axis=0, return_counts=True)
     order = np.lexsort((pairs[:, 1], -count, pairs[:, 0]))
     first = np.append(True, np.diff(pairs[order, 0]) > 0)

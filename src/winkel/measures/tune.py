@@ -1,4 +1,4 @@
-"""`tune`: parameters chosen without labels, by how faithful and how stable their maps are."""
+"""`tune`: parameters chosen without labels, by the faithfulness and the stability of their maps."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ _CLOSE = 0.05  # candidates that win at least this share of resamples cannot be 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One choice of parameters, and the means over its maps.
+    """One choice of parameters, and averages over its maps.
 
     Attributes
     ----------
     parameters : mapping of str to object
         The choice.
     faithfulness : float
-        The score that parameters are chosen by, on average over the maps.
+        The score by which parameters are chosen, on average over the maps.
     stability : float
         Agreement of neighbours between runs.
     score : float
-        Both together, by which candidates are ordered.
+        The weighted mean of both, by which candidates are ordered.
     wins : float
-        Share of resamples of rows and runs in which it was the best.
+        Share of resamples of rows and runs in which this choice was the best.
     seconds : float
-        What one map took.
+        Seconds that one map took.
     """
 
     parameters: Mapping[str, Any]
@@ -58,24 +58,24 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """Choices of parameters from the best to the worst: what `winkel.tune` returns. It prints as a table.
+    """Choices of parameters, from the best to the worst: the result of `winkel.tune`. It prints as a table.
 
     Attributes
     ----------
     candidates : tuple of Candidate
         All choices, the best first.
     score_name : str
-        The score that they were chosen by.
+        The score by which they were compared.
     n_runs, n_measured : int
-        Maps of each choice, and rows they were measured on.
+        Number of maps of each choice, and number of rows on which they were measured.
     shared_graph : bool
         Whether all maps started from one neighbour graph.
     best : mapping of str to object
         The recommended parameters.
     confidence : float
-        How often they stay the best when rows and runs are drawn again.
+        How often these parameters stay the best when rows and runs are resampled.
     alike : tuple of mappings
-        Parameters that cannot be told from the best: all that win at least one resample in twenty.
+        Parameters that cannot be distinguished from the best: all that win at least one resample in twenty.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Tuning:
 
     @property
     def alike(self) -> tuple[Mapping[str, Any], ...]:
-        """The parameters that cannot be told from the best."""
+        """The parameters that cannot be distinguished from the best."""
         return tuple(c.parameters for i, c in enumerate(self.candidates) if i == 0 or c.wins >= _CLOSE)
 
     def __str__(self) -> str:
@@ -152,30 +152,30 @@ def tune(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Tuning:
-    """The parameters whose maps are the most faithful and stable, without any labels.
+    """The parameters whose maps are the most faithful and stable, chosen without labels.
 
-    Each choice is mapped from `n_runs` seeds. Faithfulness is the area under R_NX, which sees all sizes of neighbourhoods
-    and favours none of the choices of n_neighbors, or another score; stability is the share of a point's `n_neighbors`
-    nearest in the map on which two runs agree. Both are weighed. Rows and runs are then drawn again, with replacement,
-    1 000 times: how often the best stays the best is the confidence in the recommendation.
+    For each choice of parameters, maps are made from `n_runs` seeds. Faithfulness is the area under R_NX, which covers all sizes of
+    neighbourhoods and so does not favour any n_neighbors, or another score. Stability is the share of a point's `n_neighbors`
+    nearest points in the map on which two runs agree. Choices are ordered by a weighted mean of both. Rows and runs are then resampled with
+    replacement 1 000 times; the confidence in the recommendation is how often the best choice stays the best.
 
-    Estimators that can start from a `winkel.Graph` share one search for the largest n_neighbors, whose lists are cut for
-    the smaller ones.
+    Fits of an estimator that can start from a `winkel.Graph` share one search for the largest n_neighbors; smaller values use the first
+    part of its lists.
 
     Parameters
     ----------
     estimator : estimator
         Anything with `fit_transform` and scikit-learn's parameters.
     X : array, data frame, sparse matrix, AnnData or sequence of items
-        The data. Of an AnnData object its `X`; `winkel.scverse.table` names another array of it.
+        The data. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
     grid : mapping of str to list
-        Values to try of each parameter; all combinations are tried.
+        For each parameter, the values to try; all combinations are tried.
     score : str or callable, default="rnx_auc"
-        The name of a registered score, or a function of your own (`winkel.score`), to choose by.
+        The score to choose by: the name of a registered score, or a function of your own (`winkel.score`).
     labels : array of length n, str or None, default=None
         Labels, for a score that needs them, or the name of a column, as for `winkel.measure`.
     n_runs : int, default=3
-        Maps of each choice, from different seeds; at least 2.
+        Number of maps of each choice, from different seeds; at least 2.
     n_neighbors : int, default=15
         Size of the neighbourhoods that are compared.
     metric : str or callable, default="euclidean"
@@ -183,18 +183,18 @@ def tune(
     sample : "auto", int or None, default=1000
         How many rows are measured, as for `winkel.measure`.
     stability_weight : float or None, default=None
-        Weight of stability beside the score, from 0 to 1; None is 0.5, or 0 for a score without a finite range.
+        Weight of stability relative to the score, from 0 to 1; None is 0.5, or 0 for a score without a finite range.
     random_state : int, numpy Generator or None, default=0
-        The seed of the first map, from which the others follow.
+        The seed of the first map, from which the seeds of the others follow.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
     verbose : bool, default=False
         Whether to show progress.
 
     Returns
     -------
     Tuning
-        The choices in order, the recommendation and how sure it is; it prints as a table.
+        The choices in order, the recommendation and its confidence; it prints as a table.
 
     Examples
     --------

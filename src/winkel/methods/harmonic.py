@@ -64,7 +64,7 @@ def place_items(
     pulls : Pulls or None, default=None
         Positions that further items are drawn to.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def propagate_labels(
     unknown : object, default=-1
         The mark of items without a label.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
 
     Returns
     -------

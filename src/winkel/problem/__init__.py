@@ -1,10 +1,10 @@
-"""What is asked of an embedding: Problem = pairs × distortion × constraint (Agrawal et al. 2021, chapter 2).
+"""What an embedding should minimize: Problem = pairs × distortion × constraint (Agrawal et al. 2021, chapter 2).
 
-    distortions/   what is lost when a pair lies at distance d   penalties, losses, a user's own
+    distortions/   the cost of a pair at distance d              penalties, losses, a user's own
     constraints.py which embeddings are allowed                  centered, standardized, anchored, a user's own
     problem.py     the average distortion, its gradient, diagnostics; pairs, checked and packed for the core
-    field.py       sums over all pairs: by a tree, on a grid (grid.py), of any function (tabulation.py)
-    solving.py     which solver suits a problem, and the Embedding it finds (exact.py: quadratic problems)
+    field.py       sums over all pairs: by a tree, on a grid (grid.py), for any function (tabulation.py)
+    solving.py     the choice of a solver, and the Embedding it finds (exact.py: quadratic problems)
     stream.py      pairs that come in batches, for problems that exceed memory (stream_problem.py)
     stationarity.py  optimality conditions and dual variables
     validation.py  sanity checks of an embedding: distribution, held-out pairs, bias between groups

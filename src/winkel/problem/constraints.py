@@ -1,7 +1,7 @@
-"""Constraints on a whole embedding: where it starts, the nearest allowed embedding, and the directions it may move in.
+"""Constraints on a whole embedding: where it starts, the nearest allowed embedding, and the directions in which it may move.
 
-Each is three methods (Agrawal et al. 2021, sections 2.4, 5 and 6.1.2); a user's own is a subclass of Constraint. `Constrained`
-is what every problem under a constraint has: its projections, threads, and `solve`.
+Each constraint has three methods (Agrawal et al. 2021, sections 2.4, 5 and 6.1.2); a user's own is a subclass of Constraint.
+`Constrained` is the base of every problem under a constraint: its projections, threads, and `solve`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class Constraint(ABC):
     """A set of allowed embeddings; a subclass of your own needs three methods.
 
-    Arrays are n × m, float32 or float64, and results keep the precision. A subclass is known by its name in snake case, as
-    in ``MDE(constraint="on_sphere")``, if it can be made without arguments.
+    Arrays are n × m, float32 or float64, and results keep the precision. If a subclass can be made without arguments, it can be named
+    in snake case, as in ``MDE(constraint="on_sphere")``.
 
     Examples
     --------
@@ -60,15 +60,15 @@ class Constraint(ABC):
         register("constraints", cls)
 
     def with_threads(self, n_threads: int) -> Self:
-        """The same constraint, worked on by so many threads: itself, where it makes no use of them."""
+        """The same constraint with this number of threads; the constraint itself if it does not use threads."""
         return self
 
     def check(self, n: int, m: int) -> None:  # noqa: B027 (most constraints allow some embedding of any size)
-        """Raise InvalidParameterError when no embedding of n items in m dimensions is allowed."""
+        """Raise InvalidParameterError if no embedding of n items in m dimensions is allowed."""
 
     @abstractmethod
     def initialize(self, n: int, m: int, seed: int) -> FloatArray:
-        """An allowed random embedding (float64) that depends on nothing but its arguments."""
+        """An allowed random embedding (float64) that depends only on the arguments."""
 
     @abstractmethod
     def project(self, Y: FloatArray) -> FloatArray:
@@ -92,7 +92,7 @@ class _Threaded(Constraint):
 
 @dataclass(frozen=True)
 class Centered(_Threaded):
-    """Yᵀ1 = 0: only takes away the freedom to shift the whole embedding.
+    """Yᵀ1 = 0: only removes the freedom to shift the whole embedding.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class Standardized(_Threaded):
     def project(self, Y: FloatArray) -> FloatArray:
         """√n UVᵀ for the centred Y = UΣVᵀ (equation 6.5), by the eigenvectors of the m × m matrix YᵀY.
 
-        A Y without full rank has many nearest points; a small fixed displacement then chooses one of them.
+        If Y does not have full rank, there are many nearest points; a small fixed displacement then selects one of them.
         """
         Z = np.ascontiguousarray(Y)
         n, m = Z.shape
@@ -158,10 +158,10 @@ class Standardized(_Threaded):
         return np.asarray(_core.multiply(Z, mean, np.ascontiguousarray(root), self.n_threads))
 
     def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
-        """G less its mean and Y·sym(YᵀG)/n.
+        """G minus its mean and minus Y·sym(YᵀG)/n.
 
-        Equation 5.10 has GᵀY for the symmetric part; both agree for gradients of pairwise distortions,
-        where YᵀG is symmetric, and this form is the nearest tangent for any G.
+        Equation 5.10 has GᵀY instead of the symmetric part. Both agree for gradients of pairwise distortions,
+        for which YᵀG is symmetric; this form is the nearest tangent for any G.
         """
         G, Y = np.ascontiguousarray(G), np.ascontiguousarray(Y)
         mean = _core.column_sums(G, self.n_threads) / len(G)
@@ -232,7 +232,7 @@ class Anchored(Constraint):
 
 
 class Constrained(ABC):
-    """What every problem has: the embeddings it allows, threads to work with, and a solution."""
+    """The base of every problem: its allowed embeddings, its number of threads, and `solve`."""
 
     constraint: Constraint
     n_threads: int
@@ -263,7 +263,7 @@ class Constrained(ABC):
         return array
 
     def with_jobs(self, n_jobs: int | None) -> Self:
-        """The same problem worked on by another number of threads."""
+        """The same problem with another number of threads."""
         n_threads = resolve_n_jobs(n_jobs)
         if n_threads == self.n_threads:
             return self
@@ -296,38 +296,38 @@ class Constrained(ABC):
         Parameters
         ----------
         init : array of shape (n_items, n_components) or None, default=None
-            Where to begin; the nearest allowed embedding is taken. None draws a random one.
+            Where to start; if it is not allowed, the nearest allowed embedding is used. None draws a random one.
         solver : {"auto", "lbfgs", "stochastic", "linear", "eigen"}, default="auto"
-            "lbfgs" is projected L-BFGS. "stochastic" works on `batch_size` pairs at a time; a StreamProblem takes no
-            other. "linear" solves anchored quadratic problems exactly, in double precision, whatever the start, and "eigen"
-            standardized ones. "auto" takes an exact solver where there is one, and "lbfgs" elsewhere.
+            "lbfgs" is projected L-BFGS. "stochastic" works on `batch_size` pairs at a time; it is the only one for a StreamProblem.
+            "linear" solves anchored quadratic problems exactly, in double precision, from any start; "eigen" does so for
+            standardized ones. "auto" is an exact solver if there is one, otherwise "lbfgs".
         batch_size : int or None, default=None
-            Pairs in a batch of the stochastic solver; None takes a tenth of them, or a million if that is less.
+            Number of pairs in a batch of the stochastic solver; None is a tenth of all pairs, but at most a million.
         trust : float or None, default=None
             λ of the stochastic solver (section 6.2): the larger, the further a round may move from the last; None is 30, and
             the paper has 10.
         max_iter : int, default=300
-            Iterations at most; for the stochastic solver, rounds.
+            Largest number of iterations; for the stochastic solver, of rounds.
         tol : float, default=1e-5
-            Stop when the residual is at most this. The stochastic solver finds the residual after each pass over the pairs.
+            Stop when the residual is at most this. The stochastic solver computes the residual after each pass over the pairs.
         memory_size : int, default=10
-            Steps that L-BFGS remembers.
+            Number of steps that L-BFGS remembers.
         random_state : int, RandomState, Generator or None, default=None
-            Seed of the start and of batches; None draws one, which the Embedding keeps.
+            Seed of the start and of batches; None draws a seed, which is kept in the Embedding.
         n_jobs : int or None, default=None
-            Number of threads; None is that of the problem. Results have the same bytes for any.
+            Number of threads; None is that of the problem. Results have the same bytes for any number.
         verbose : bool or int, default=False
             Whether to show progress.
         callbacks : list of functions or None, default=None
             Called after each iteration with an IterationInfo; one that returns True stops the solver.
         time_limit : float or None, default=None
-            Seconds after which to stop with what is there.
+            Seconds after which to stop with the best embedding so far.
         checkpoint : path or None, default=None
-            File to write on the way, and to go on from if it exists.
+            File for intermediate states; if it exists, the solver continues from it.
         checkpoint_every : float, default=60
             Seconds between two checkpoints.
         keep_frames : int, default=0
-            How many iterates to keep on the way.
+            Number of intermediate embeddings to keep.
 
         Returns
         -------
@@ -358,7 +358,7 @@ class Constrained(ABC):
 
 
 def as_constraint(constraint: object) -> Constraint:
-    """The constraint that `constraint` is or names; Centered() for None."""
+    """`constraint` itself, or the constraint that it names; Centered() for None."""
     if constraint is None:
         return Centered()
     if isinstance(constraint, str):
@@ -395,7 +395,7 @@ def as_placed_items(what: str, indices: ArrayLike, values: ArrayLike) -> tuple[I
 
 
 def check_placed_items(what: str, items: IntArray, positions: FloatArray, n: int, m: int) -> None:
-    """Raise when the items or positions do not fit n items in m dimensions."""
+    """Raise if the items or positions do not fit n items in m dimensions."""
     if items.min() < 0 or items.max() >= n:
         raise InvalidParameterError(
             f"{what} names items from {items.min()} to {items.max()}; the problem has items 0 to {n - 1}."

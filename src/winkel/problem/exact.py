@@ -1,11 +1,11 @@
-"""Quadratic problems, which have an exact solution: by a linear system where items are anchored, else by eigenvectors.
+"""Quadratic problems, which have an exact solution: by a linear system if items are anchored, otherwise by eigenvectors.
 
     minimise (1/p) [Σ wᵢⱼ‖yᵢ − yⱼ‖² + Σ ωᵢ‖yᵢ − tᵢ‖²],  wᵢⱼ ≥ 0,  with anchored yᵢ        (Agrawal et al. 2021, chapter 3)
 
 With L the Laplacian of the weights, f the free and a the anchored items, the minimiser solves
-(L_ff + diag ω) Y_f = −L_fa Y_a + ω T: one sparse positive definite matrix for all coordinates. Small systems
-are factorised. Large ones go to conjugate gradients, preconditioned by algebraic multigrid where pyamg is
-installed and by the diagonal elsewhere.
+(L_ff + diag ω) Y_f = −L_fa Y_a + ω T, with one sparse positive definite matrix for all coordinates. Small systems
+are factorised. Large systems are solved by conjugate gradients, preconditioned by algebraic multigrid if pyamg is
+installed, otherwise by the diagonal.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MULTIGRID_FROM = 20_000  # free items; below, the diagonal is quicker than setti
 
 
 def quadratic_weights(problem: Problem) -> Matrix | None:
-    """The weights of a problem whose distortions are all w·d², or None when they are something else."""
+    """The weights of a problem whose distortions are all w·d²; None for other problems."""
     weights, parts = np.empty(problem.n_pairs), problem.distortion.fused()
     for part in parts:
         if part.kernel != "power" or part.first != 2.0:
@@ -45,7 +45,7 @@ def quadratic_weights(problem: Problem) -> Matrix | None:
 
 
 def is_linear(problem: Problem) -> bool:
-    """Whether the problem is an anchored quadratic one with weights that are not negative."""
+    """Whether the problem is an anchored quadratic problem without negative weights."""
     if not isinstance(problem.constraint, Anchored):
         return False
     weights = quadratic_weights(problem)
@@ -59,7 +59,7 @@ def has_eigenvectors(problem: Problem) -> bool:
 
 
 def unreachable(problem: Problem, weights: Matrix) -> NDArray[np.bool_]:
-    """Which items no chain of positive weights ties to an anchor or a pull: they have no place of their own."""
+    """Which items are not connected to an anchor or a pull by a chain of positive weights, so that their place is not determined."""
     roots = np.asarray(_core.component_roots(problem.edges[weights > 0].astype(np.int32), problem.n_items))
     tied = np.zeros(problem.n_items, bool)
     if isinstance(problem.constraint, Anchored):
@@ -71,7 +71,7 @@ def unreachable(problem: Problem, weights: Matrix) -> NDArray[np.bool_]:
 
 
 def linear_solver(system: AnchoredSystem) -> Factorisation | ConjugateGradients:
-    """What suits the size of a system."""
+    """The linear solver that suits the size of a system."""
     return Factorisation() if len(system.free) <= FACTORISE_UP_TO else ConjugateGradients()
 
 
@@ -102,7 +102,7 @@ class AnchoredSystem:
 
     @cached_property
     def start(self) -> Matrix:
-        """The embedding to begin with: all free items at the mean of the anchors, so that no place is special."""
+        """The starting embedding, with all free items at the mean of the anchors, so that no place is preferred."""
         mean = self._anchors.values.mean(axis=0)
         return self.whole(np.broadcast_to(mean, (len(self.free), len(mean))))
 

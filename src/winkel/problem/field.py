@@ -1,7 +1,7 @@
 """All-pairs sums of a radial kernel k: potentials φᵢ = Σ_{j≠i} qⱼ k(dᵢⱼ) and forces Fᵢ = Σ_{j≠i} qⱼ (k'(dᵢⱼ)/dᵢⱼ)(yᵢ − yⱼ).
 
-For charges of 1, ½ Σ φᵢ is the sum of k over all pairs i < j, and F is its gradient: the repulsion of an embedding
-without sampled pairs. For the Cauchy kernel Σ φᵢ is the normalizer of t-SNE, and −½ F its repulsive sum Σⱼ (1 + d²)⁻² (yᵢ − yⱼ).
+If all charges are 1, ½ Σ φᵢ is the sum of k over all pairs i < j, and F is its gradient: the repulsion of an embedding
+without sampled pairs. For the Cauchy kernel, Σ φᵢ is the normalizer of t-SNE, and −½ F its repulsive sum Σⱼ (1 + d²)⁻² (yᵢ − yⱼ).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Kernel:
 
     "tabulated" is any other function of the distance, the distortion `source`.
 
-    All but the Cauchy kernel are continued below `floor` as distortions are: by the parabola with the value and slope there.
+    All but the Cauchy kernel are continued below `floor` in the same way as distortions: by the parabola with the same value and slope.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Kernel:
 
     @classmethod
     def of(cls, distortion: Distortion) -> Kernel:
-        """The kernel that a penalty with one weight for all pairs is."""
+        """The kernel of a penalty that has one weight for all pairs."""
         if distortion.n_pairs is not None or not fits_any_pairs(distortion):
             raise InvalidParameterError(
                 f"All-pairs sums need a penalty with one weight for all pairs; got {distortion!r:.200}. "
@@ -116,7 +116,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class FieldSums:
-    """Potentials (n,) and forces (n × n_components) at the points, for the charges they were summed with."""
+    """Potentials (n,) and forces (n × n_components) at the points, and the charges they were computed with."""
 
     potentials: FloatArray
     forces: FloatArray
@@ -142,18 +142,17 @@ class FieldError:
 class Field:
     """Sums of a kernel over all pairs of points, near-linear in their number for two and three components.
 
-    A tree of tight boxes, halved where the points are, in which a box far enough away stands for its points by the
-    charges of its Chebyshev nodes; boxes that are close act point by point, exactly (cpp/core/field.hpp). Clusters and
-    outliers only deepen the tree; points that coincide share one box of size zero, at no cost.
+    The sums use a tree of tight boxes, which are divided where the points are. A box that is far enough away is represented by the
+    charges of its Chebyshev nodes; the points of close boxes are summed one by one, exactly (cpp/core/field.hpp). Clusters and
+    outliers only make the tree deeper; points that coincide share one box of size zero, at no cost.
 
-    `tolerance` is the relative root mean square error of the forces. How far is far enough differs from map to map, so
-    every evaluation is checked at 64 points against the exact sum, and repeated with finer boxes while it fails; the
-    error found comes with the result, and is above `tolerance` only when the finest boxes do not reach it; a tabulated kernel
-    is then summed pair by pair. For
-    other numbers of components, at most `exact_below` points, or a tolerance below 1e-5 every pair is summed. The Cauchy
-    kernel is summed on a grid instead (`GridField` in the plane, `VolumeField` in space), unless points lie far apart or the
-    same check finds it not good enough, or `grid` is False; its nodes are as far apart as the tolerance allows.
-    The bytes of the result depend on the points alone, not on n_jobs nor on earlier evaluations.
+    `tolerance` is the relative root mean square error of the forces. Which boxes are far enough away differs from map to map, so
+    every evaluation is compared with the exact sum at 64 points, and repeated with finer boxes until it is accurate enough. The
+    measured error is part of the result; it is above `tolerance` only if the finest boxes do not reach it (a tabulated kernel
+    is then summed pair by pair). In one dimension or in more than three, for at most `exact_below` points, and for a tolerance below 1e-5,
+    all pairs are summed. The Cauchy kernel is summed on a grid instead (`GridField` in the plane, `VolumeField` in space), unless the points
+    are far apart, the same check finds the grid not accurate enough, or `grid` is False; the spacing of its nodes is as large as the
+    tolerance allows. The bytes of the result depend only on the points, not on n_jobs or on earlier evaluations.
 
     Measured with tolerance 1e-3 and 70 000 points in the plane, float32, at 500 points (a Gaussian blob, tight clusters
     over an extent of 100, a ring, a line, an even spread, an outlier at 10⁴, 50 clumps of coincident points), the error of
@@ -205,7 +204,7 @@ class Field:
             yield k.exact_sums(points, q, None, self._threads)
 
     def suitable_grid(self, points: FloatArray) -> GridField | VolumeField | None:
-        """The grid that suits the points; None where the tree of boxes is faster, or knows the kernel alone."""
+        """The grid that suits the points; None if the tree of boxes is faster, or if only the tree has this kernel."""
         k = self.kernel
         if k.name != "cauchy" or self.n_components not in _GRID_ERROR:
             return None
@@ -217,7 +216,7 @@ class Field:
     def exact(
         self, Y: FloatArray, charges: ArrayLike | None = None, rows: IntArray | None = None
     ) -> FieldSums:
-        """Potentials and forces by summing every pair, at all points or at ascending rows: the oracle of `evaluate`."""
+        """Potentials and forces by summing every pair, at all points or at ascending rows; the reference for `evaluate`."""
         points, q = self._checked(Y, charges)
         at = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
         sums = self.kernel.exact_sums(points, q, at, self._threads)
@@ -231,7 +230,7 @@ class Field:
         n_rows: int = 500,
         random_state: RandomState = 0,
     ) -> FieldError:
-        """The error of `evaluate` against the exact sum in double precision, at up to `n_rows` points drawn at random."""
+        """The error of `evaluate` compared with the exact sum in double precision, at up to `n_rows` random points."""
         n = len(Y)
         generator = np.random.Generator(np.random.Philox(key=resolve_seed(random_state)))
         rows = np.sort(generator.choice(n, size=min(n, n_rows), replace=False))
@@ -285,7 +284,7 @@ _SPARSE, _SPARSE_SHARE = 4.0, 0.4
 
 @lru_cache(maxsize=8)  # which keeps the transforms of the kernel from iteration to iteration
 def cauchy_grid(n_components: int, exponent: float, tolerance: float, n_jobs: int) -> GridField | VolumeField:
-    """The grid on which sums of the Cauchy kernel have forces within the tolerance."""
+    """The grid on which sums of the Cauchy kernel give forces within the tolerance."""
     size, rate = _GRID_ERROR[n_components]
     # Here 0.4 of what is allowed.
     spacing = rate / float(log(size) - log(0.4 * tolerance))
@@ -298,9 +297,9 @@ _HELD_TOLERANCES, MOST_HELD_NODES = (1e-3, CAUCHY_TOLERANCE), 2**23
 
 
 def held_cauchy(Y: FloatArray, exponent: float, n_jobs: int) -> HeldField | None:
-    """The field Σⱼ (1 + |y − yⱼ|²)^−exponent on a grid, from which it is read near the points; None where that would be too large.
+    """The field Σⱼ (1 + |y − yⱼ|²)^−exponent on a grid, from which it can be read near the points; None if the grid would be too large.
 
-    A map in space may be too wide for a grid that knows single points: with the exponent 1 a coarse one then holds what is smooth.
+    A map in space may be too wide for a grid that resolves single points. With exponent 1, a coarse grid then holds the smooth part of the field.
     """
     if Y.shape[1] not in _GRID_ERROR:
         return None
@@ -329,7 +328,7 @@ def check_rows(n: int, count: int = CHECKED_POINTS) -> NDArray[np.int64]:
 
 
 def relative_error(found: FloatArray, exact: FloatArray) -> float:
-    """Root mean square of the error over that of the exact values."""
+    """Root mean square of the error, divided by that of the exact values."""
     truth = exact.astype(np.float64)
     norm = float(np.sqrt(np.sum(np.square(truth))))
     miss = float(np.sqrt(np.sum(np.square(found - truth))))

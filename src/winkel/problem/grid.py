@@ -45,8 +45,8 @@ class GridSums:
 
 @dataclass(frozen=True, eq=False)
 class HeldField:
-    """Coefficients of the splines of a potential on a grid, in the plane or in space, where its first node is, and how far
-    nodes are apart. `near` are points that add what the grid is too coarse for.
+    """A potential on a grid, in the plane or in space: the coefficients of its splines, the position of the first node, and the
+    distance between nodes. `near` are points that add the part for which the grid is too coarse.
     """
 
     values: FloatArray
@@ -55,7 +55,7 @@ class HeldField:
     near: _core.NearPoints | None = None
 
     def potential(self, weights: float | FloatArray) -> _core.HeldPotential:
-        """The potential as new rows feel it: by one weight, or each by its own."""
+        """The potential as it acts on new rows: with one weight for all, or with one for each."""
         values = np.asarray(self.values, dtype=np.float64)
         each = np.ascontiguousarray(np.atleast_1d(weights), dtype=np.float64)
         return _core.HeldPotential(values, list(self.origin), self.spacing, each, self.near)
@@ -63,7 +63,7 @@ class HeldField:
 
 @dataclass(frozen=True)
 class Frame:
-    """A grid: where its first node is, how far nodes are apart, and how many there are."""
+    """A grid: the position of its first node, the distance between nodes, and their number."""
 
     x: float
     y: float
@@ -72,25 +72,25 @@ class Frame:
     cols: int
 
     def spread(self, points: FloatArray, charges: FloatArray | None, n_jobs: int) -> FloatArray:
-        """The charges of points, 1 each for None, on the grid."""
+        """The charges of points, spread on the grid; None means a charge of 1 for each."""
         return _core.grid_spread(points, charges, self.x, self.y, self.spacing, self.rows, self.cols, n_jobs)
 
 
 class GridField:
     """Sums of f(d²) over all pairs of points in the plane, in time n + g log g for g grid nodes, in their precision.
 
-    Charges are spread on a grid by quintic B-splines, convolved with f by FFT, and read off by the same splines; the
-    Fourier transform of f is divided by that of the splines, which makes them interpolate (as in the smooth particle mesh
-    of Essmann et al. 1995, here for a free boundary). One transform forth and one back serve the potential and its
-    gradient, which is the exact gradient of the value that is computed. On a large grid f is parted: what is left of it
-    at 24 nodes and beyond, continued smoothly to nearer points, is summed on a grid of four times the spacing, whose
-    splines are sums of the finer ones; the rest ends there, so that its period need not be twice the grid.
+    Charges are spread on a grid by quintic B-splines, convolved with f by FFT, and read by the same splines. The
+    Fourier transform of f is divided by that of the splines, which makes the splines interpolate (as in the smooth particle mesh
+    of Essmann et al. 1995, here for a free boundary). One forward and one inverse transform give both the potential and its
+    gradient, which is the exact gradient of the computed value. On a large grid, f is split into two parts. The far part equals f
+    at a distance of 24 nodes and beyond, and is continued smoothly to smaller distances; it is summed on a grid with four times the spacing,
+    whose splines are sums of the finer ones. The near part, the rest, is zero beyond 24 nodes, so its period need not be twice the grid.
 
-    `f` takes squared distances, `width` is the length on which it varies. With nodes 0.4 widths apart the relative root mean
+    `f` takes squared distances, and `width` is the length scale on which it varies. With nodes 0.4 widths apart, the relative root mean
     square error of the gradients was measured, for 20 000 points in a blob of standard deviation 10 and in 30 clusters,
-    as 2e-3 and 7e-4 (Cauchy kernel), 1e-4 and 2e-5 (Gaussian), 8e-3 and 3e-3 (UMAP's, which is not smooth at zero); for
-    few hundred points, whose gradients hold fewer pairs, up to five times as much. The bytes of the result depend on
-    the points alone.
+    as 2e-3 and 7e-4 (Cauchy kernel), 1e-4 and 2e-5 (Gaussian), 8e-3 and 3e-3 (UMAP's, which is not smooth at zero). For
+    a few hundred points, whose gradients contain fewer pairs, it is up to five times as much. The bytes of the result depend only on
+    the points.
     """
 
     def __init__(
@@ -104,13 +104,13 @@ class GridField:
         self._transform = lru_cache(maxsize=4)(self._fresh_transform)
 
     def n_nodes(self, Y: FloatArray) -> int:
-        """Nodes of the grid that `evaluate` would use."""
+        """Number of nodes of the grid that `evaluate` would use."""
         _, sides = _box(Y)
         spacing = self._spacing(max(sides))
         return _nodes(sides[0], spacing) * _nodes(sides[1], spacing)
 
     def beats_tree(self, Y: FloatArray) -> bool:
-        """Whether `evaluate` takes less time than the tree of boxes of `Field`, which does not mind how far points spread."""
+        """Whether `evaluate` is faster than the tree of boxes of `Field`, whose time does not depend on how far points are spread."""
         return _GRID_NODE * self.n_nodes(Y) <= (_TREE_POINT - _GRID_POINT) * len(Y)
 
     def evaluate(self, Y: FloatArray, charges: FloatArray | None = None) -> GridSums:
@@ -127,13 +127,13 @@ class GridField:
         return GridSums(potentials, gradients)
 
     def hold(self, points: FloatArray, charges: FloatArray | None = None) -> HeldField:
-        """The potential of all points on the grid, from which it can be read off anywhere near them."""
+        """The potential of all points on the grid, from which it can be read anywhere near the points."""
         frame = self.frame(points)
         held = frame.spread(points, charges, self._threads)
         return HeldField(self.convolved(held, frame.spacing), (frame.x, frame.y), frame.spacing)
 
     def frame(self, points: FloatArray) -> Frame:
-        """The grid that all points lie on."""
+        """The grid that contains all points."""
         low, sides = _box(points)
         spacing = self._spacing(max(sides))
         rows, cols = (_nodes(side, spacing) for side in sides)
@@ -143,11 +143,11 @@ class GridField:
 
     @property
     def at_zero(self) -> float:
-        """The function at distance zero, which a point reads off the grid of itself."""
+        """The function at distance zero: the part of a point's potential that comes from the point itself."""
         return float(self._f(np.zeros(1))[0])
 
     def convolved(self, held: FloatArray, spacing: float) -> FloatArray:
-        """The potential at the nodes of the charges that they hold, in their place: a grid is large."""
+        """The potential at the nodes, from the charges on them; computed in place, because a grid is large."""
         if held.size < _TWO_GRIDS:
             return self._periodic(held, spacing, "whole", 0.0)
         reach = _REACH * spacing
@@ -211,7 +211,7 @@ class GridField:
 
 
 def part_values(f: Radial, part: str, reach: float, square: Matrix) -> Matrix:
-    """f at squared distances ("whole"), or what of it is summed for "near" or "far" points."""
+    """f at squared distances ("whole"), or its "near" or "far" part."""
     if part == "whole":
         return f(square)
     inside = square < reach * reach
@@ -262,7 +262,7 @@ def _nodes(side: float, spacing: float) -> int:
 
 
 def period_of(nodes: float) -> int:
-    """An even number of nodes for which transforms are fast, at least `nodes` and what keeps the ends of the period apart."""
+    """An even number of nodes with a fast transform, at least `nodes`, and large enough to keep the ends of the period apart."""
     from scipy import fft
 
     # By steps of 32, so that the transform of the kernel serves a map that grows for a while; even.
@@ -270,6 +270,6 @@ def period_of(nodes: float) -> int:
 
 
 def spline_spectrum(period: int) -> Matrix:
-    """Half the discrete Fourier transform of the quintic B-spline at whole numbers: 1, 26, 66, 26, 1 over 120."""
+    """Half of the discrete Fourier transform of the quintic B-spline at the integers: 1, 26, 66, 26, 1, divided by 120."""
     turns = np.arange(period // 2 + 1) / period
     return np.asarray((66 + 52 * _core.cos_turns(turns) + 2 * _core.cos_turns(2 * turns)) / 120)

@@ -29,16 +29,16 @@ _BLOCK = 2**20  # pairs looked at together, which bounds the memory
 
 
 class Pulls:
-    """Soft positions: each named item is drawn to its target by w‖yᵢ − tᵢ‖².
+    """Soft positions: each given item is drawn to its target by the term w‖yᵢ − tᵢ‖².
 
     Parameters
     ----------
     indices : array of int, shape (k,)
         The items that are drawn.
     targets : array of shape (k, n_components)
-        Where each is drawn to.
+        The position to which each item is drawn.
     weights : float or array of shape (k,), default=1.0
-        How strongly; zero or positive.
+        The strength w of each pull; zero or positive.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Pulls:
             raise InvalidParameterError("Pulls needs weights that are zero or positive; got a negative one.")
 
     def add(self, Y: FloatArray, scale: float, gradient: FloatArray) -> float:
-        """Sum of the terms; adds `scale` times their gradient to `gradient`."""
+        """The sum of the terms; also adds `scale` times their gradient to `gradient`."""
         offset = Y[self.indices].astype(np.float64) - self.targets
         weighted = self.weights[..., None] * offset
         gradient[self.indices] += (2.0 * scale * weighted).astype(gradient.dtype)
@@ -73,7 +73,7 @@ class Pulls:
 class Problem(Constrained):
     """Minimise (1/p) Σ f(dᵢⱼ) over embeddings Y that a constraint allows, where dᵢⱼ = ‖yᵢ − yⱼ‖ for p pairs (i, j).
 
-    Embeddings are float64 when given so, and float32 otherwise.
+    Embeddings that are passed as float64 stay float64; all others are float32.
 
     Parameters
     ----------
@@ -87,22 +87,22 @@ class Problem(Constrained):
     n_components : int, default=2
         The dimension of the embedding.
     constraint : Constraint, str or None, default=None
-        Centered() (also for None), Standardized(), Anchored(indices, values), one of your own, or a name.
+        Centered() (also for None), Standardized(), Anchored(indices, values), a constraint of your own, or a name.
     pulls : Pulls or None, default=None
         Soft positions, adding (1/p) Σ w‖yᵢ − tᵢ‖² to the average distortion.
     background : distortion or None, default=None
-        A distortion that is the same for all pairs of items, adding (1/p) Σ_{i<j} w f(dᵢⱼ): repulsion without sampling. In
+        A distortion that is the same for all pairs of items, which adds (1/p) Σ_{i<j} w f(dᵢⱼ): repulsion without sampling. In
         two and three dimensions it is summed as a field, with a relative error of the forces of at most 0.001 (0.008 for the
-        Cauchy penalty); in others pair by pair. Distortions without a kernel in the compiled core are tabulated.
+        Cauchy penalty); in other dimensions, pair by pair. Distortions without a kernel in the compiled core are tabulated.
     charges : array of shape (n_items,) or None, default=None
-        How much each item counts in the background: the term of a pair is multiplied by those of its two items.
+        How much each item counts in the background: the term of a pair is multiplied by the charges of its two items.
     normalized : bool or float, default=False
-        Whether a background Cauchy(−w) adds (w/p) log Σ_{i<j} (1 + dᵢⱼ²)^−a instead, which repels by shares of the whole as t-SNE
-        does: with `Log1p(P, exponent=2)` between neighbours, where w is the sum of P, the objective is w/p times t-SNE's
-        divergence plus a constant. `with_background(1/c)` is the same problem with attractions exaggerated c times. A
-        number is added to the sum: without it nothing keeps a map of few items from growing for ever.
+        Whether a background Cauchy(−w) adds (w/p) log Σ_{i<j} (1 + dᵢⱼ²)^−a instead, which normalizes the repulsion as in t-SNE.
+        With `Log1p(P, exponent=2)` between neighbours, where w is the sum of P, the objective is w/p times t-SNE's
+        divergence plus a constant. `with_background(1/c)` is the same problem with attractions exaggerated c times. If a
+        number is given, it is added to the sum; otherwise a map of few items could grow without limit.
     n_jobs : int or None, default=None
-        The number of threads. Results have the same bytes for any.
+        The number of threads. Results have the same bytes for any number.
 
     Examples
     --------
@@ -157,17 +157,17 @@ class Problem(Constrained):
         return (self.n_items, self.n_components)
 
     def with_jobs(self, n_jobs: int | None) -> Problem:
-        """The same problem worked on by another number of threads; the packed pairs are shared."""
+        """The same problem with another number of threads; the packed pairs are shared."""
         other = super().with_jobs(n_jobs)
         other._plans = self._plans
         return other
 
     def __getstate__(self) -> dict[str, object]:
-        """What a pickle or a copy holds: all but the packed pairs, which are made again when needed."""
+        """The state of a pickle or a copy: everything except the packed pairs, which are made again when needed."""
         return {**self.__dict__, "_plans": {}}
 
     def restricted(self, pairs: ArrayLike) -> Problem:
-        """The problem of some of the pairs, given by their numbers; pairs keep their order."""
+        """The problem on some of the pairs, given by their numbers; pairs keep their order."""
         numbers = np.unique(np.asarray(pairs, dtype=np.int64))
         if not len(numbers) or numbers[0] < 0 or numbers[-1] >= self.n_pairs:
             raise InvalidParameterError(
@@ -180,7 +180,7 @@ class Problem(Constrained):
         return other
 
     def with_distortion(self, distortion: object) -> Problem:
-        """The problem of the same pairs, background and constraint with another distortion."""
+        """The problem with the same pairs, background and constraint, and another distortion."""
         other = copy.copy(self)
         other.distortion = as_distortion(distortion)
         other._check_parts()
@@ -210,7 +210,7 @@ class Problem(Constrained):
         return self.evaluate(self.check_embedding(Y))
 
     def residual(self, Y: ArrayLike) -> float:
-        """Frobenius norm of the gradient projected on the constraint's tangents at Y: zero where Y is stationary."""
+        """Frobenius norm of the gradient, projected onto the directions that the constraint allows at Y; zero if Y is stationary."""
         array = self.check_embedding(Y)
         tangent = self.project_tangent(array, self.evaluate(array)[1])
         return float(np.sqrt(np.sum(np.square(tangent, dtype=np.float64))))
@@ -234,11 +234,11 @@ class Problem(Constrained):
     def redundancy(
         self, fraction: float = 0.2, *, init: ArrayLike | None = None, random_state: RandomState = None
     ) -> Redundancy:
-        """Average distortion of held-out pairs against that of fitted ones; see `winkel.problem.validation`."""
+        """Average distortion of held-out pairs compared with that of fitted pairs; see `winkel.problem.validation`."""
         return redundancy(self, fraction, init=init, random_state=random_state)
 
     def evaluate(self, Y: FloatArray) -> tuple[float, FloatArray]:
-        """`gradient` for a Y already checked; this is what solvers call."""
+        """`gradient` for a Y that is already checked; solvers call this."""
         plan, scale = self._plan(Y), 1.0 / self.n_pairs
         gradient = np.empty_like(Y)
         if plan.fused:
@@ -261,7 +261,7 @@ class Problem(Constrained):
         return total * scale, gradient
 
     def background_weight(self, Y: ArrayLike) -> float:
-        """The weight by which each pair repels at Y: that of the background, over the sum of all pairs if it is normalized."""
+        """The weight with which each pair repels at Y: the weight of the background, divided by the sum over all pairs if it is normalized."""
         if self._kernel is None or not self.normalized:
             return 0.0 if self._kernel is None else self._kernel.weight
         return self._background_of(self._field.evaluate(self.check_embedding(Y), self.charges).total)[1]
@@ -387,7 +387,7 @@ def _keys(edges: IntArray) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class PairPlan:
-    """Packed pairs, and whether they carry a fused distortion or take factors from outside at each evaluation."""
+    """Packed pairs, and whether they contain a fused distortion or are given factors at each evaluation."""
 
     core: Any  # PairPlan32 or PairPlan64, as the embedding's precision asks
     fused: bool
@@ -401,7 +401,7 @@ def pack_pairs(
     dtype: np.dtype[np.generic],
     n_threads: int,
 ) -> PairPlan:
-    """The plan for `edges` with the fused `parts` of their distortion, or without when there are none."""
+    """The plan for `edges`, with the fused `parts` of their distortion if there are any."""
     plan_type = _core.PairPlan64 if dtype == np.float64 else _core.PairPlan32
     core: Any = plan_type(n, m)
     for part in parts:

@@ -1,4 +1,4 @@
-"""From a problem and a start to an Embedding: which solver, what it is handed, and the loop.
+"""From a problem and a start to an Embedding: the choice of the solver, its input, and the loop.
 
 Problem ──> choose ──> _Task (solver, what it works on, start) ──> solvers.iterate ──> Embedding
 """
@@ -35,9 +35,9 @@ SETTLED = 0.01
 
 @dataclass(frozen=True, kw_only=True)
 class SolverSettings:
-    """Which solver, and when it stops; `Problem.solve` says what each setting means.
+    """Which solver to use, and when it stops; `Problem.solve` documents each setting.
 
-    A run that makes all its iterations gives a warning; with `expects_convergence=False` only if the objective
+    A run that reaches its largest number of iterations gives a warning; with `expects_convergence=False`, only if the objective
     was still falling.
     """
 
@@ -60,9 +60,9 @@ class SolverSettings:
 
 @dataclass(frozen=True)
 class Stage:
-    """A problem on the way: its share of the background and of the iterations, and how far its map is stretched at its end.
+    """An intermediate problem: its share of the background, its share of the iterations, and how much its map is stretched at the end.
 
-    `beside` is a problem that is added to it, times `weight`.
+    `beside` is a problem that is added to it, multiplied by `weight`.
     """
 
     share: float
@@ -72,7 +72,7 @@ class Stage:
     beside: Problem | None = None
 
     def of(self, problem: Problem) -> ConstrainedProblem:
-        """What is solved at this stage on the way to `problem`."""
+        """The problem that is solved at this stage, on the way to `problem`."""
         weaker = problem.with_background(self.share)
         return weaker if self.beside is None else _Joined(weaker, self.beside, self.weight)
 
@@ -124,7 +124,7 @@ def solve(
     run: Run,
     stages: Sequence[Stage] = (),
 ) -> Embedding:
-    """The embedding found from `start`, or from a random one. `stages` are gone through before the problem itself."""
+    """The embedding found from `start`, or from a random start. The `stages` are solved before the problem itself."""
     problem = problem.with_jobs(run.n_jobs)
     task = _task(problem, start, settings, run.seed)
     if stages:
@@ -162,7 +162,7 @@ def solve(
 
 
 def choose(problem: Problem | StreamProblem, settings: SolverSettings) -> str:
-    """The solver that `settings` ask for, "auto" being what suits the problem; checked to suit it."""
+    """The solver that `settings` name, checked to suit the problem; "auto" chooses one that does."""
     asked = settings.solver
     chosen = _suitable(problem) if asked == "auto" else asked
     if settings.batch_size is not None and chosen != "stochastic":
@@ -207,7 +207,7 @@ def still_falling(history: History) -> bool:
 
 
 def starting_point(problem: Problem, start: ArrayLike | None, seed: int) -> FloatArray:
-    """An allowed embedding to begin with, in which no pair coincides: a random one, or that nearest to `start`."""
+    """An allowed starting embedding in which no pair coincides: a random one, or the one nearest to `start`."""
     if start is None:
         return problem.constraint.initialize(*problem.shape, seed).astype(np.float32)
     Y = problem.project(problem.check_embedding(start))

@@ -1,4 +1,4 @@
-"""How near an embedding is to being stationary, and what its constraint costs: projected gradient and dual variables (chapter 5)."""
+"""How close an embedding is to being stationary, and the cost of its constraint: projected gradient and dual variables (chapter 5)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Stationarity:
     Attributes
     ----------
     residual : float
-        Norm of the projected gradient G: zero where the embedding is stationary.
+        Norm of the projected gradient G; zero if the embedding is stationary.
     gradient : ndarray of shape (n_items, n_components)
         ∇E: minus the forces that pairs exert.
     projected : ndarray of shape (n_items, n_components)
-        G, the part of ∇E along which the constraint lets the points move.
+        G, the part of ∇E in directions in which the constraint lets the points move.
     multipliers : ndarray or None
-        Dual variables: for Anchored the force λᵢ = −∇Eᵢ with which each anchor is held, one row an anchor (section 5.2.1); for
-        Standardized the symmetric matrix Λ = ½∇EᵀY (eq 5.13), whose trace is the average of f'(d)d/2 and which for quadratic
-        problems holds n/p times eigenvalues of the Laplacian; None for others.
+        Dual variables. For Anchored, the force λᵢ = −∇Eᵢ that holds each anchor, one row per anchor (section 5.2.1). For
+        Standardized, the symmetric matrix Λ = ½∇EᵀY (eq 5.13); its trace is the average of f'(d)d/2, and for quadratic
+        problems its eigenvalues are n/p times eigenvalues of the Laplacian. None for other constraints.
     """
 
     residual: float
@@ -42,7 +42,7 @@ def stationarity(problem: Problem, Y: ArrayLike) -> Stationarity:
     Parameters
     ----------
     problem : Problem
-        What was asked.
+        The problem.
     Y : array of shape (n_items, n_components)
         An embedding that the constraint allows.
 

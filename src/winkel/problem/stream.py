@@ -1,7 +1,7 @@
-"""Pairs that need not fit in memory: streams that give them batch by batch, from arrays, files or a function.
+"""Pairs that need not fit in memory: streams that return them batch by batch, from arrays, files or a function.
 
-A batch is a pure function of (t, size, seed): within a pass every pair appears in exactly one batch, the
-order is drawn anew for each pass where the source allows it, and any batch can be asked for at any time.
+A batch is a pure function of (t, size, seed). Within a pass, every pair appears in exactly one batch; each pass has
+its own random order if the source allows it; and any batch can be requested at any time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SCAN = 1 << 18  # pairs looked at together when a whole source is passed over
 
 @dataclass(frozen=True)
 class EdgeBatch:
-    """Some of the pairs, shape (b, 2), and the vectors that come with them, one entry a pair."""
+    """Some of the pairs, shape (b, 2), and the vectors that come with them, one entry per pair."""
 
     edges: IntArray
     data: tuple[NDArray[Any], ...] = ()
@@ -42,7 +42,7 @@ class EdgeStream(Protocol):
 
     @property
     def n_items(self) -> int:
-        """The number of items that the pairs are of."""
+        """The number of items."""
 
     @property
     def n_pairs(self) -> int:
@@ -63,11 +63,11 @@ class ArrayStream:
     edges : array of int, shape (p, 2)
         The pairs.
     *data : arrays of shape (p,)
-        What comes with the pairs, such as weights or deviations.
+        Vectors that come with the pairs, such as weights or deviations.
     n_items : int or None, default=None
         The number of items; None takes the largest in `edges`, plus one.
     block : int, default=1
-        Neighbouring pairs drawn together: single ones from memory, longer runs from a disk, which reads pages.
+        Number of consecutive pairs that are drawn together: 1 for arrays in memory, more for files, since a disk reads whole pages.
 
     Examples
     --------
@@ -127,21 +127,21 @@ class ArrayStream:
 class ChunkStream:
     """Pairs that a function makes chunk by chunk: read from somewhere, received, or computed.
 
-    A chunk is an array of pairs or a tuple of that and vectors with one entry a pair. Batches are cut
-    from the chunks as they come: in memory are a batch and a chunk, never more. A batch should look like a
-    sample of all pairs, so where the order is fixed, it should not be sorted.
+    A chunk is an array of pairs, or a tuple of such an array and vectors with one entry per pair. Batches are cut
+    from the chunks as they come, so there is never more than one batch and one chunk in memory. A batch should be like a random
+    sample of all pairs; so if the order of the pairs is fixed, it should not be sorted.
 
     Parameters
     ----------
     chunks : callable
-        Without `n_chunks`, `chunks()` gives an iterable of chunks, always the same ones, which each pass goes through in
-        their order. With `n_chunks`, `chunks(k)` gives chunk k, and each pass has a random order of its own.
+        Without `n_chunks`, `chunks()` returns an iterable of chunks, always the same ones, which each pass goes through in
+        order. With `n_chunks`, `chunks(k)` returns chunk k, and each pass has its own random order.
     n_items : int
         The number of items.
     n_pairs : int or None, default=None
         The number of pairs; None counts them in one pass.
     n_chunks : int or None, default=None
-        The number of chunks, where they can be made in any order.
+        The number of chunks, if they can be made in any order.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class ChunkStream:
         return pieces(self.n_pairs, size)
 
     def batch(self, t: int, size: int, seed: int) -> EdgeBatch:
-        """Batch t; quickest when batches are asked for one after the other."""
+        """Batch t; fastest if batches are requested in order."""
         epoch, part = divmod(t, self.n_batches(size))
         low, high = cut(self.n_pairs, self.n_batches(size), part)
         key = (epoch, seed)
@@ -235,12 +235,12 @@ class _Cursor:
 
 
 def pieces(n: int, size: int) -> int:
-    """The least number of pieces, none longer than `size`, that n things can be cut into."""
+    """The smallest number of pieces into which n things can be divided if no piece is longer than `size`."""
     return math.ceil(n / integer("batch_size", size, 1))
 
 
 def cut(n: int, count: int, part: int) -> tuple[int, int]:
-    """Begin and end of piece `part` when n things are cut into `count` pieces as equal as can be."""
+    """Begin and end of piece `part`, if n things are divided into `count` pieces that are as equal as possible."""
     return part * n // count, (part + 1) * n // count
 
 
@@ -301,7 +301,7 @@ def open_edges(
     n_items: int | None = None,
     block: int = BLOCK,
 ) -> ArrayStream:
-    """The stream of the pairs in a file, which is mapped and never read as a whole.
+    """The stream of the pairs in a file, which is memory-mapped and never read as a whole.
 
     Parameters
     ----------
@@ -309,11 +309,11 @@ def open_edges(
         A .npy file of the pairs, shape (p, 2), or an .npz file written by `np.savez` without compression that holds them as
         `edges`.
     *data : path or str
-        Further .npy files with one entry a pair, such as weights or deviations; for an .npz file names of arrays in it.
+        Further .npy files with one entry per pair, such as weights or deviations; for an .npz file, names of arrays in it.
     n_items : int or None, default=None
         The number of items; None takes the largest in the file, plus one.
     block : int, default=256
-        Neighbouring pairs that are read together.
+        Number of consecutive pairs that are read together.
 
     Returns
     -------

@@ -24,25 +24,25 @@ PARTS = 10  # batches that make a pass, at least, as in section 7.3
 
 
 class StreamProblem(Constrained):
-    """A Problem whose pairs are drawn batch by batch from a stream, and never held together.
+    """A Problem whose pairs are drawn batch by batch from a stream, and are never all in memory.
 
     Parameters
     ----------
     stream : EdgeStream
         The pairs: an ArrayStream, a ChunkStream, `open_edges(path)`, or an object with the same methods.
     distortion : callable or Distortion
-        What makes the distortion of a batch from the vectors that come with its pairs: `penalties.Quadratic`
+        A callable that makes the distortion of a batch from the vectors that come with its pairs: `penalties.Quadratic`
         for weights, `losses.Absolute` for deviations, or a function such as
         `lambda w: penalties.PushAndPull(w, penalties.Log1p, penalties.Log)`. A distortion that holds no data
-        of pairs may be given as it is.
+        of pairs may be passed directly.
     n_components : int, default=2
         The dimension of the embedding.
     constraint : Constraint, str or None, default=None
-        As in Problem.
+        As in `Problem`.
     pulls : Pulls or None, default=None
-        As in Problem.
+        As in `Problem`.
     n_jobs : int or None, default=None
-        The number of threads. Results have the same bytes for any.
+        The number of threads. Results have the same bytes for any number.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class StreamProblem(Constrained):
 
     @classmethod
     def of(cls, problem: Problem) -> StreamProblem:
-        """A problem in memory, to be solved in batches."""
+        """The StreamProblem of a problem in memory, so that it can be solved in batches."""
         rows = np.arange(problem.n_pairs)
         return cls(
             ArrayStream(problem.edges, rows, n_items=problem.n_items),
@@ -105,7 +105,7 @@ class StreamProblem(Constrained):
 
     @property
     def default_batch_size(self) -> int:
-        """A tenth of the pairs, but no more than fit well in memory."""
+        """A tenth of the pairs, but not more than fit easily into memory."""
         return min(-(-self.n_pairs // PARTS), DEFAULT_BATCH)
 
     def n_batches(self, size: int) -> int:
@@ -113,7 +113,7 @@ class StreamProblem(Constrained):
         return self.stream.n_batches(size)
 
     def batch(self, t: int, size: int, seed: int) -> Problem:
-        """The Problem of batch t, whose objective has that of all pairs for its mean over a pass."""
+        """The Problem of batch t. The mean of the batches' objectives over a pass is the objective of all pairs."""
         drawn = self.stream.batch(t, size, seed)
         pulls = self.pulls
         if pulls is not None:

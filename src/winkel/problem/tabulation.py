@@ -1,7 +1,7 @@
 """A radial function as a table in the compiled core, for distortions that have no fused kernel of their own.
 
-In each power of two the squared distance s = d² has the same number of cells, on which f(d) and f'(d)/d are cubic polynomials
-of s. A cell is 1/128 of its distance wide, so a function that is smooth on that scale is right to about ten digits at every
+The squared distance s = d² is divided into cells, the same number in each power of two; on each cell, f(d) and f'(d)/d are cubic polynomials
+of s. A cell at distance d is d/128 wide, so a function that is smooth on that scale is accurate to about ten digits at every
 distance; a kink is rounded off over one cell.
 """
 
@@ -45,9 +45,9 @@ def tabulated(distortion: Distortion) -> _core.RadialTable:
 
 
 def decay(distortion: Distortion, n_components: int, tolerance: float) -> tuple[float, float]:
-    """The length on which the force of a distortion falls off faster than any power, and the reach beyond which it no longer matters.
+    """The length on which the force of a distortion decays faster than any power, and the reach beyond which it is negligible.
 
-    Both are infinite where it does not fall off so; the reach is, too, where the values do not fade with the force.
+    Both are infinite if the force does not decay in this way; the reach is also infinite if the values do not decay with the force.
     """
     d = np.geomspace(max(float(distortion.floor), 1e-4), 1e6, 4000)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Sanity checks of an embedding that need nothing but its problem (Agrawal et al. 2021, section 2.6)."""
+"""Sanity checks of an embedding that only need its problem (Agrawal et al. 2021, section 2.6)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Redundancy:
-    """Average distortion of the pairs that an embedding was fitted to, and of those that were held out.
+    """Average distortion of the pairs that an embedding was fitted to, and of pairs that were held out.
 
-    `held_out` much above `fitted` means that the pairs do not support each other: there may be too few of them.
+    If `held_out` is much larger than `fitted`, the pairs do not support each other: there may be too few of them.
 
     Attributes
     ----------
     fitted, held_out : float
-        Average distortion of either pairs.
+        Average distortion of the fitted and of the held-out pairs.
     n_fitted, n_held_out : int
-        How many there are of them.
+        Numbers of fitted and of held-out pairs.
     embedding : Embedding
-        The embedding of the fitted ones.
+        The embedding of the fitted pairs.
     """
 
     fitted: float
@@ -50,11 +50,11 @@ class GroupBias:
     groups : tuple
         Names of the groups.
     average_distortion : ndarray
-        E of each group; nan where it has no pair.
+        Average distortion E of each group; nan for a group without pairs.
     n_pairs : ndarray of int
-        Pairs with an end in each group.
+        Number of pairs with an end in each group.
     gap : float
-        Largest less smallest E: 0 where the embedding is as faithful to every group.
+        Largest minus smallest E; 0 if the embedding is equally faithful to every group.
     """
 
     groups: tuple[Any, ...]
@@ -63,7 +63,7 @@ class GroupBias:
 
     @property
     def gap(self) -> float:
-        """Largest less smallest E: 0 where the embedding is as faithful to every group."""
+        """Largest minus smallest E; 0 if the embedding is equally faithful to every group."""
         known = self.average_distortion[self.n_pairs > 0]
         return float(known.max() - known.min())
 
@@ -74,14 +74,14 @@ def distortion_cdf(problem: Problem, Y: ArrayLike) -> tuple[FloatArray, NDArray[
     Parameters
     ----------
     problem : Problem
-        What was asked.
+        The problem.
     Y : array of shape (n_items, n_components)
         An embedding.
 
     Returns
     -------
     distortions, shares : ndarrays of shape (n_pairs,)
-        One pair of numbers a pair of items.
+        Two numbers for each pair of items.
 
     Examples
     --------
@@ -104,11 +104,11 @@ def held_out(
     Parameters
     ----------
     problem : Problem
-        What is divided.
+        The problem whose pairs are divided.
     fraction : float, default=0.2
-        Part of the pairs that is held out.
+        Share of the pairs that is held out.
     random_state : int, Generator or None, default=None
-        Which pairs those are.
+        The seed of the random choice of pairs.
 
     Returns
     -------
@@ -142,24 +142,24 @@ def redundancy(
     tol: float = 1e-5,
     random_state: RandomState = None,
 ) -> Redundancy:
-    """Average distortion on held-out pairs against that on the pairs an embedding was fitted to.
+    """Average distortion of held-out pairs, compared with that of the pairs an embedding was fitted to.
 
-    An item that loses all its pairs stays where it started; with few pairs an item, hold out few.
+    An item that loses all its pairs stays where it started; if items have few pairs, hold out only a few.
 
     Parameters
     ----------
     problem : Problem
-        What is divided, and solved without the pairs held out.
+        The problem whose pairs are divided; it is solved without the held-out pairs.
     fraction : float, default=0.2
-        Part of the pairs that is held out.
+        Share of the pairs that is held out.
     init : array of shape (n_items, n_components) or None, default=None
-        The start; None is the constraint's own.
+        The start; None uses the random start of the constraint.
     max_iter : int, default=300
-        Iterations at most.
+        Largest number of iterations.
     tol : float, default=1e-5
         The residual at which to stop.
     random_state : int, Generator or None, default=None
-        Which pairs are held out, and the start.
+        The seed of the held-out pairs and of the start.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def group_bias(problem: Problem, Y: ArrayLike, groups: Mapping[Any, ArrayLike] |
     Parameters
     ----------
     problem : Problem
-        What was asked.
+        The problem.
     Y : array of shape (n_items, n_components)
         An embedding.
     groups : mapping or array of shape (n_items,)

@@ -1,4 +1,4 @@
-"""All-pairs sums of a smooth radial function in space: what `grid` does in the plane, with one side more."""
+"""All-pairs sums of a smooth radial function in three dimensions, as `grid` does in the plane."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _GRID_POINT, _GRID_NODE, _TREE_POINT = 0.22, 0.035, 0.75
 class VolumeField:
     """Sums of f(d²) over all pairs of points in space, by splines on a grid and FFT, as `GridField` does in the plane.
 
-    A grid in space has many nodes: it is for maps that are not much wider than forty widths of the function, of which
-    `beats_tree` knows. The bytes of the result depend on the points alone.
+    A grid in space has many nodes, so it suits maps that are not much wider than forty widths of the function;
+    `beats_tree` checks this. The bytes of the result depend only on the points.
     """
 
     def __init__(
@@ -42,12 +42,12 @@ class VolumeField:
         self._transform = lru_cache(maxsize=4)(self._fresh_transform)
 
     def n_nodes(self, Y: FloatArray) -> int:
-        """Nodes of the grid that `evaluate` would use."""
+        """Number of nodes of the grid that `evaluate` would use."""
         _, sides = _box(Y)
         return math.prod(_nodes(sides, self._spacing(max(sides))))
 
     def beats_tree(self, Y: FloatArray) -> bool:
-        """Whether `evaluate` takes less time than the tree of boxes of `Field`, which does not mind how far points spread."""
+        """Whether `evaluate` is faster than the tree of boxes of `Field`, whose time does not depend on how far points are spread."""
         return _GRID_NODE * self.n_nodes(Y) <= (_TREE_POINT - _GRID_POINT) * len(Y)
 
     def evaluate(self, Y: FloatArray, charges: FloatArray | None = None) -> GridSums:
@@ -65,7 +65,7 @@ class VolumeField:
         return GridSums(potentials, gradients)
 
     def hold(self, points: FloatArray, charges: FloatArray | None = None) -> HeldField:
-        """The potential of all points on the grid, from which it can be read off anywhere near them."""
+        """The potential of all points on the grid, from which it can be read anywhere near the points."""
         low, sides = _box(points)
         spacing = self._spacing(max(sides))
         # Nodes lie on whole multiples of the spacing: the sums are then one smooth function of moving points.
@@ -150,10 +150,10 @@ class VolumeField:
 
 
 def held_in_two_parts(points: Matrix, n_jobs: int) -> HeldField:
-    """The field Σⱼ 1 / (1 + |y − yⱼ|²) of points in space, however far apart: its smooth part on a coarse grid, the rest by near points.
+    """The field Σⱼ 1 / (1 + |y − yⱼ|²) of points in space, however far apart: its smooth part on a coarse grid, the rest from nearby points.
 
-    The parts are those of `cpp/core/near_points.hpp`. The grid is as fine as its number of nodes allows, for the reach, and with
-    it the number of near points, is a multiple of its spacing.
+    `cpp/core/near_points.hpp` defines the two parts. The grid is as fine as its number of nodes allows, because the reach of the second part,
+    and with it the number of nearby points, is a multiple of the spacing.
     """
     _, sides = _box(points)
     spacing = FINEST

@@ -88,7 +88,7 @@ def pca(
         The seed of the first block of vectors, where there are more than 512 columns. The same seed gives the same bytes for any
         `client` and `n_jobs`.
     n_jobs : int or None, default=None
-        Number of threads without a client; None uses every core.
+        Number of threads without a client; None uses all cores.
     verbose : bool, default=False
         Whether to show progress.
 

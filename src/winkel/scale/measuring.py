@@ -85,7 +85,7 @@ def measure(
     random_state : int, numpy Generator or None, default=0
         The seed of all samples; the same seed gives the same numbers for any `n_jobs`.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
     verbose : bool, default=False
         Whether to show progress.
 

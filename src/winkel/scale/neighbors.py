@@ -163,7 +163,7 @@ def knn(
     random_state : int, numpy Generator or None, default=0
         The seed of the cells.
     n_jobs : int or None, default=None
-        Number of threads without a client; None uses every core.
+        Number of threads without a client; None uses all cores.
     verbose : bool, default=False
         Whether to show progress.
 

@@ -4,7 +4,7 @@ adata.obsm[use_rep], .layers[layer] or .X ──> estimator ──> obsm["X_mde"
 adata.obsp[...], when neighbors_key is given ─┘             obs["mde_reliability"], ...  one number per cell
                                                             uns["mde"]  parameters, seed, status, scores
 
-contents.py   what AnnData objects hold; `table`: their rows for every other call
+contents.py   the contents of AnnData objects; `table`: their rows for every other call
 fitting.py    `embed`, `place`, and a function for every estimator by its name on the command line: mde, lvm, tsne, umap, …
 judging.py    `measure`, `indicatrix`, `plot`, `write_html`
 """

@@ -1,4 +1,4 @@
-"""What AnnData objects hold: the rows to map, neighbour graphs, maps, colours, and what `uns` keeps of a fit."""
+"""The contents of AnnData objects: the rows to map, neighbour graphs, maps, colours, and the record of a fit in `uns`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def neighbors(adata: Any, neighbors_key: str = "neighbors") -> Graph:
     Returns
     -------
     Graph
-        A neighbour graph: each cell lists those whose distances are stored, nearest first.
+        A neighbour graph: each cell lists the cells to which a distance is stored, nearest first.
 
     Examples
     --------
@@ -60,21 +60,21 @@ def neighbors(adata: Any, neighbors_key: str = "neighbors") -> Graph:
 
 
 def table(adata: Any, *, use_rep: str | None = None, layer: str | None = None) -> Table:
-    """The rows of an AnnData object as every call of winkel takes them, with the columns of its `obs` kept beside.
+    """The rows of an AnnData object, in a form that every call of winkel takes, together with the columns of its `obs`.
 
     Parameters
     ----------
     adata : AnnData
         The cells.
     use_rep : str or None, default=None
-        The entry of `obsm` that holds the rows, or "X"; None takes "X_pca" where there is one, else `X`.
+        The entry of `obsm` that holds the rows, or "X"; None takes "X_pca" if it exists, otherwise `X`.
     layer : str or None, default=None
-        The entry of `layers` instead.
+        The entry of `layers` to use instead.
 
     Returns
     -------
     Table
-        To pass as `X` or `data`; labels may then name a column of `obs`.
+        Pass it as `X` or `data`; labels may then name a column of `obs`.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def rows_of(
     min_rows: int = 2,
     keep: list[str] | None = None,
 ) -> tuple[Table, str]:
-    """The rows to map, and what they are called."""
+    """The rows to map, and the name of their representation."""
     if use_rep is None and layer is None:
         use_rep = neighbor_params(adata, neighbors_key).get("use_rep") or (
             COMPONENTS if COMPONENTS in adata.obsm else "X"
@@ -121,14 +121,14 @@ def rows_of(
 
 
 def neighbor_params(adata: Any, neighbors_key: str | None) -> Mapping[str, Any]:
-    """What `scanpy.pp.neighbors` says of a graph: its metric and representation."""
+    """The metric and representation that `scanpy.pp.neighbors` stored with a graph."""
     stored = {} if neighbors_key is None else adata.uns.get(neighbors_key, {})
     found = stored.get("params", {}) if isinstance(stored, Mapping) else {}
     return found if isinstance(found, Mapping) else {}
 
 
 def basis_of(key: str) -> str:
-    """The name of a map without the prefix that scanpy leaves out."""
+    """The name of a map, without the prefix "X_" that scanpy omits."""
     return key.removeprefix("X_")
 
 

@@ -37,35 +37,35 @@ def embed(
     key_added: str | None = None,
     trust: bool = True,
 ) -> Any:
-    """The estimator, fitted to the cells of `adata`, into which the map is written.
+    """Fit an estimator to the cells of `adata`, write the map into `adata`, and return the estimator.
 
-    The map goes to `obsm[key_added]`; numbers per cell, such as `mde_reliability` and the LVM's `lvm_variance`, to `obs`;
-    parameters, seed, status and scores to `uns["mde"]`. Nothing else of `adata` is touched.
+    The map is written to `obsm[key_added]`; numbers per cell, such as `mde_reliability` and the LVM's `lvm_variance`, to `obs`;
+    parameters, seed, status and scores to `uns["mde"]`. Nothing else in `adata` is changed.
 
     Parameters
     ----------
     adata : AnnData
-        The cells; also one in backed mode, of which only the array that is used is read.
+        The cells. In backed mode, only the array that is used is read.
     model : estimator
-        An estimator of winkel with the parameters wanted.
+        An estimator of winkel, with its parameters.
     use_rep : str or None, default=None
-        The entry of `obsm` to map, or "X". None takes "X_pca" where there is one, else `X`.
+        The entry of `obsm` to map, or "X". None takes "X_pca" if it exists, otherwise `X`.
     layer : str or None, default=None
         The entry of `layers` to map instead.
     neighbors_key : str or None, default=None
-        The neighbour graph to use, as `scanpy.pp.neighbors` stores it (its default is "neighbors"); None searches one.
+        The neighbour graph to use, as `scanpy.pp.neighbors` stores it (its default is "neighbors"); None searches for neighbours.
     labels : str or None, default=None
-        The column of `obs` by which cells are drawn together, for `MDE` with `label_weight` and `UMAP`; "", NaN or -1 is unknown.
+        The column of `obs` by which cells are drawn together, for `MDE` with `label_weight` and for `UMAP`; "", NaN or -1 means unknown.
     key_added : str or None, default=None
         The entry of `obsm` to write; None is "X_" and the name of the method.
     trust : bool, default=True
-        Whether to say how far the map can be trusted: scores of the whole, beside principal components, and the reliability
-        of each cell.
+        Whether to measure how far the map can be trusted: scores of the whole map, next to those of principal components, and the
+        reliability of each cell.
 
     Returns
     -------
     estimator
-        `model`, fitted: `place` puts new cells on its map.
+        `model`, fitted; `place` puts new cells on its map.
 
     Examples
     --------
@@ -126,11 +126,11 @@ def place(
     adata : AnnData
         The new cells.
     model : estimator
-        What `embed`, or `mde` and the others, returned for the first cells.
+        The fitted estimator that `embed`, or `mde` and the others, returned for the first cells.
     use_rep : str or None, default=None
-        The entry of `obsm` that holds the new rows, in the same columns as those of the fit; None as in `embed`.
+        The entry of `obsm` that holds the new rows, with the same columns as in the fit; None as in `embed`.
     layer : str or None, default=None
-        The entry of `layers` instead.
+        The entry of `layers` to use instead.
     key_added : str or None, default=None
         The entry of `obsm` to write; None is "X_" and the name of the method.
 
@@ -159,7 +159,7 @@ def place(
 
 
 def methods() -> dict[str, Any]:
-    """Classes of estimators by the name of their function."""
+    """The classes of estimators, by the name of their function."""
     return {
         command.name.replace("-", "_"): cls
         for command, cls in ((command, cls) for cls, command in registry.commands().values())

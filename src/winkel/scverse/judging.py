@@ -1,4 +1,4 @@
-"""Maps in `obsm`, judged and shown: `measure`, `indicatrix`, `plot` and `write_html`."""
+"""Maps in `obsm`, measured and shown: `measure`, `indicatrix`, `plot` and `write_html`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def measure(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Faithfulness:
-    """The faithfulness of any map in `obsm`, whatever made it; its scores also go to `uns[basis]["scores"]`.
+    """The faithfulness of any map in `obsm`, from winkel or elsewhere; its scores are also written to `uns[basis]["scores"]`.
 
     Parameters
     ----------
@@ -46,28 +46,28 @@ def measure(
     basis : str
         The map, as scanpy names it: "umap" is `obsm["X_umap"]`.
     use_rep : str or None, default=None
-        The entry of `obsm` that the map is judged by; None as in `embed`.
+        The entry of `obsm` with which the map is compared; None as in `embed`.
     layer : str or None, default=None
-        The entry of `layers` instead.
+        The entry of `layers` to use instead.
     labels : str or None, default=None
         A column of `obs`; adds scores of classes.
     scores : list of str or None, default=None
-        Names of scores; None is all.
+        Names of scores; None computes all.
     n_neighbors : int, default=15
         Size of the neighbourhoods that are compared.
     metric : str or callable, default="euclidean"
         The distance in the data.
     sample : "auto", int or None, default="auto"
-        How many cells are counted, as in `winkel.measure`.
+        How many cells are measured, as in `winkel.measure`.
     random_state : int, numpy Generator or None, default=0
         The seed of samples.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
 
     Returns
     -------
     Faithfulness
-        As of `winkel.measure`.
+        The same report as from `winkel.measure`.
 
     Examples
     --------
@@ -108,9 +108,9 @@ def indicatrix(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Indicatrix:
-    """How far any map in `obsm` can be trusted at each cell; also as columns of `obs`.
+    """How far any map in `obsm` can be trusted at each cell; the result is also written to `obs`.
 
-    It writes `obs["<basis>_reliability"]`, and how many neighbours are shown falsely or are missing:
+    The columns are `obs["<basis>_reliability"]`, and the numbers of false and missing neighbours,
     `obs["<basis>_false_neighbors"]` and `obs["<basis>_missing_neighbors"]`.
 
     Parameters
@@ -120,24 +120,24 @@ def indicatrix(
     basis : str
         The map, as scanpy names it: "umap" is `obsm["X_umap"]`.
     use_rep : str or None, default=None
-        The entry of `obsm` that the map is judged by; None as in `embed`.
+        The entry of `obsm` with which the map is compared; None as in `embed`.
     layer : str or None, default=None
-        The entry of `layers` instead.
+        The entry of `layers` to use instead.
     n_neighbors : int, default=15
         Size of a cell's neighbourhood.
     tolerance : int, default=3
-        How many times as many cells still count as near.
+        The factor t such that the t·`n_neighbors` nearest cells still count as near.
     metric : str or callable, default="euclidean"
         The distance in the data.
     random_state : int, numpy Generator or None, default=0
         The seed of the search for neighbours.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
 
     Returns
     -------
     Indicatrix
-        As of `winkel.indicatrix`.
+        The same result as from `winkel.indicatrix`.
 
     Examples
     --------
@@ -228,9 +228,9 @@ def write_html(
     trust: bool = True,
     title: str | None = None,
 ) -> Path:
-    """The path of an explorer page with maps in `obsm`: colours, cards and reliability from `obs`, scores from `uns`.
+    """Write an explorer page with maps in `obsm`: colours, cards and reliability from `obs`, scores from `uns`.
 
-    Scores and reliability of maps that have none there are found for the page, by "X_pca" where there is one, else `X`.
+    If a map has no scores or reliability there, they are computed for the page, from "X_pca" if it exists, otherwise from `X`.
 
     Parameters
     ----------
@@ -243,12 +243,12 @@ def write_html(
     labels : str or None, default=None
         A column of `obs` with the classes of cells.
     fields : list of str or None, default=None
-        Columns of `obs`, or genes, for the card of a cell and as further colours; None is none.
+        Columns of `obs`, or genes, for the card of a cell and as further colours; None adds none.
     features : bool, default=False
-        Whether the page holds the genes in `X` that differ most between regions, as colours and to say by which a selection
+        Whether the page contains the genes in `X` that differ most between regions, as colours and to say in which genes a selection
         differs from all other cells; see `winkel.write_html`.
     trust : bool, default=True
-        Whether to say how far maps can be trusted that have no scores or reliability yet.
+        Whether to compute scores and reliability of maps that have none yet.
     title : str or None, default=None
         Heading of the page.
 

@@ -1,9 +1,9 @@
-"""What a person sees. Needs matplotlib for pictures and starlette for the server, imported only here and when used.
+"""Everything that a person sees. Pictures need matplotlib and the server needs starlette; both are imported only here, and only when used.
 
-plots.py      a map, several maps (layers.py: what is drawn on them)      charts.py   curves and histograms beside maps
+plots.py      a map, several maps (layers.py: what is drawn on them)      charts.py   curves and histograms
 animation.py  maps that move                                             explorer.py the page to explore maps in a browser
-server.py     pages for this computer alone                              feed.py     a map as it forms, for such a page
-decoded.py    what places of a map stand for                              tiles.py    a map of millions in tiles, for such a page
+server.py     pages for this computer only                               feed.py     a map as it forms, for such a page
+decoded.py    what places on a map stand for                              tiles.py    a map of millions in tiles, for such a page
 """
 
 from .animation import animate

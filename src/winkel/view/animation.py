@@ -1,4 +1,4 @@
-"""`animate`: a map as it forms, or one map turning into another, as a GIF or a film."""
+"""`animate`: a map as it forms, or one map turning into another, as a GIF or a video."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def animate(
     hold: float = 1.0,
     size: float = 5.0,
 ) -> Path:
-    """The path of the animation that was written: a map as it forms, or maps that turn into one another.
+    """Write an animation of a map as it forms, or of maps that turn into one another, and return its path.
 
     Parameters
     ----------
     frames : fitted estimator, Embedding, model file, array of shape (f, n, 2), or dict of maps by name
-        What moves. An estimator or Embedding shows the iterates that it kept (`keep_frames`), an array its maps one after the
-        other. The maps of a dict, each in any form that `winkel.plot` takes, turn into one another after each was turned
-        onto the one before it.
+        The maps to show. An estimator or Embedding shows the intermediate maps that it kept (`keep_frames`); an array shows its maps one after
+        the other. The maps of a dict, each in any form that `winkel.plot` takes, turn into one another; each is first rotated
+        to match the one before it.
     path : path
-        File to write, a .gif or (where ffmpeg is installed) an .mp4.
+        File to write, a .gif or (if ffmpeg is installed) an .mp4.
     labels : array of shape (n,) or None, default=None
         One class per row, for colours and legend.
     values : array of shape (n,) or None, default=None
@@ -54,11 +54,11 @@ def animate(
     fps : int, default=20
         Pictures per second.
     seconds : float, default=4.0
-        Length of the movement.
+        Length of the movement in seconds.
     hold : float, default=1.0
-        Seconds for which the last map, or each map of a dict, stays.
+        Seconds for which the last map, or each map of a dict, is shown without movement.
     size : float, default=5.0
-        Side of the picture in inches, of 100 pixels each.
+        Side of the picture in inches, with 100 pixels per inch.
 
     Returns
     -------

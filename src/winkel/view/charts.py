@@ -1,4 +1,4 @@
-"""Charts beside a map: how the work went, and how its errors are distributed."""
+"""Charts about a map: how the fit went, and how its errors are distributed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .plots import require_matplotlib, save_figure
 def plot_history(
     runs: Any, *, columns: Sequence[str] = ("objective",), ax: Any = None, path: str | Path | None = None
 ) -> Any:
-    """The axes with the objective (or other columns of the history) of every iteration.
+    """The axes with the objective (or other columns of the history) at every iteration.
 
-    `runs` is an Embedding, a fitted estimator or a History, or a dict of these by name. The scale is logarithmic where all
+    `runs` is an Embedding, a fitted estimator or a History, or a dict of these by name. The scale is logarithmic if all
     numbers are positive and span more than a factor of ten.
     """
     named = runs if isinstance(runs, Mapping) and "iteration" not in runs else {"": runs}
@@ -44,9 +44,9 @@ def plot_history(
 def plot_distortions(
     distortions: ArrayLike | Mapping[str, ArrayLike], *, ax: Any = None, path: str | Path | None = None
 ) -> Any:
-    """The axes with the share of pairs whose distortion is at most so large (the CDF), for one map or several by name.
+    """The axes with the cumulative distribution of distortions (the share of pairs up to each distortion), for one map or several by name.
 
-    `distortions` are those of pairs, such as `problem.distortions(Y)`.
+    `distortions` are the distortions of pairs, such as `problem.distortions(Y)`.
     """
     named = distortions if isinstance(distortions, Mapping) else {"": distortions}
     ax = _axes(ax)

@@ -1,4 +1,4 @@
-"""`plot_decoded`: pictures that places on a map stand for, as a grid over it."""
+"""`plot_decoded`: a grid over a map with the pictures that its places stand for."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def plot_decoded(
 ) -> Any:
     """The matplotlib axes with a grid of decoded pictures over a map of two dimensions.
 
-    Each cell of the grid in which fitted points lie shows the picture that its middle stands for, by `inverse_transform`; the
-    larger the error that is to be expected there, the fainter it is.
+    Each cell of the grid that contains fitted points shows the picture for its centre, from `inverse_transform`. The
+    larger the expected error, the fainter the picture.
 
     Parameters
     ----------
     model : fitted estimator
-        One with `inverse_transform`, fitted to rows that are pictures.
+        An estimator with `inverse_transform`, fitted to rows that are pictures.
     shape : tuple of int
-        Height and width of a picture, and 3 for one in colour.
+        Height and width of a picture, followed by 3 for pictures in colour.
     n_cells : int, default=16
-        Cells along the longer side of the map.
+        Number of cells along the longer side of the map.
     cmap : str, default="gray_r"
-        Colours of pictures in grey.
+        Colormap for grey pictures.
     title : str or None, default=None
         Title above the map.
     ax : matplotlib Axes or None, default=None

@@ -1,4 +1,4 @@
-"""`write_html` and `explore`: maps of data as a page to look around in."""
+"""`write_html` and `explore`: maps of data as a page to explore."""
 
 from __future__ import annotations
 
@@ -44,58 +44,59 @@ def write_html(
     names: Any = None,
     features: Any = False,
 ) -> Path:
-    """The path of one HTML file that shows the maps, and opens from disk without a network.
+    """Write one HTML file that shows the maps and works from disk, without a network, and return its path.
 
     Parameters
     ----------
     path : path
         The file to write.
     maps : array of shape (n, 2) or (n, 3), fitted estimator, Embedding, path of a map or model file, or dict of these by name
-        The maps to show, all of the same rows. Maps of as many dimensions are turned onto the first of them (`wk.align`).
-        Coordinates are kept to 1/65535 of a map's extent.
+        The maps to show, all of the same rows. Maps with the same number of dimensions are rotated to match the first of them (`wk.align`).
+        Coordinates are stored to 1/65535 of a map's extent.
     labels : array of shape (n,), str or None, default=None
         One class per row, or the name of a column of `data`, for colours and legend.
     values : array of shape (n,), dict of such columns by name, names of columns of `data`, or None, default=None
         Numbers to colour by.
     reliability : array of shape (n,), str, dict of such arrays by map, or None, default=None
-        How far each place can be trusted, from 0 to 1; one array, or the name of a column of `data`, serves all maps.
+        How far each place can be trusted, from 0 to 1. One array, or the name of a column of `data`, applies to all maps.
     ids : array of shape (n,), str or None, default=None
-        A name for each row, which is searched, or the column of `data` that holds them; None takes those that `data` brings.
+        A name for each row, which can be searched for, or the column of `data` that holds the names; None takes the ids of `data`.
     fields : data frame, dict of columns by name, names of columns of `data`, or None, default=None
-        Columns for the card of a row, by which the map can be coloured as well.
+        Columns to show on the card of a row; the map can also be coloured by them.
     images : array of shape (n, height, width) or (n, height, width, 3), or None, default=None
         Pictures of the rows, grey or in colour.
     text : array of shape (n,), str or None, default=None
-        A text for each row, which is searched, or the column of `data` that holds it.
+        A text for each row, which can be searched for, or the column of `data` that holds it.
     neighbors : Graph, array of shape (n, k), False or None, default=None
-        The true neighbours of each row, nearest first. None takes those that an estimator or Embedding was made from; False
+        The true neighbours of each row, nearest first. None takes the neighbours that an estimator or Embedding was made from; False
         omits them.
     indicatrix : Indicatrix, dict of these by map, or None, default=None
-        Result of `wk.indicatrix` for the first map, or for several: reliability, and lists of false and missing neighbours.
+        Result of `wk.indicatrix` for the first map, or for several maps: reliability, and lists of false and missing neighbours.
     scores : Faithfulness, dict of numbers, dict of these by map, or None, default=None
-        Scores of the first map, or of several, for the table of the page.
+        Scores of the first map, or of several maps, for the table of the page.
     frames : array of shape (f, n, 2) or (f, n, 3), dict of these by map, or None, default=None
-        Maps on the way, of the first map or of several. None takes those that an estimator or Embedding kept.
+        Intermediate maps of the first map, or of several maps. None takes the frames that an estimator or Embedding kept.
     title : str or None, default=None
         Heading of the page.
     data : array, data frame, sparse matrix, AnnData, Table or None, default=None
-        The rows that the maps are of, by which the page says how far to trust them. None takes those that an estimator keeps.
-        Columns of it can be named: of an AnnData object's `obs`, of a data frame (that of the labels is then no feature), or those
-        that a Table keeps. Of an AnnData object the rows are its `X`; `winkel.scverse.table` names another array of it.
+        The rows that the maps were made from; the page needs them to measure how far the maps can be trusted. None takes the rows that an
+        estimator keeps. Other parameters may name columns: of an AnnData object's `obs`, of a data frame (a column of labels is then not a
+        feature), or columns that a Table keeps. For an AnnData object the rows are its `X`; use `winkel.scverse.table` for another array.
     metric : str or callable, default="euclidean"
         The distance in `data`.
     trust : bool or None, default=None
-        Whether to measure each map: scores with principal components beside, reliability, false and missing neighbours of
-        each point, and seams where the map is torn; on a sample where the data is large. None does so where the data is
-        known; `reliability`, `indicatrix` and `scores` that are passed come first.
+        Whether to measure each map: its scores next to those of principal components, the reliability, false and missing neighbours of
+        each point, and seams where the map is torn; on a sample if the data is large. None does so if the data is
+        known. `reliability`, `indicatrix` and `scores` that are passed take precedence.
     names : bool, array of shape (n,) or None, default=None
-        Names on the map, more of them the closer one looks: of classes or, without labels, of clusters of the map, told by the
+        Names on the map; more appear as one zooms in. They are names of classes or, without labels, of clusters of the map, described by the
         words of `text` or else by the columns of the data that set them apart. An array holds names to use instead, one per row.
-        None writes them where there are at most 40 classes, or texts or named columns; False writes none.
+        None shows names if there are at most 40 classes, or texts or named columns; False shows none.
     features : bool, data frame, AnnData or Table, default=False
-        Whether the page holds the columns of the data, or those of another table of the same rows (genes, where `data` has their
-        components), as colours and to say by which of them a selection differs most from all other rows (as `winkel.explain` does). At most 2 000 000 values are kept, of the columns that differ most
-        between regions. Who has the page then has these columns.
+        Whether the page contains the columns of the data, or those of another table of the same rows (for example genes, if `data` has
+        their components). They can be used as colours, and to say in which columns a selection differs most from all other rows (as
+        `winkel.explain` does). At most 2 000 000 values are kept, from the columns that differ most between regions. Anyone who has the page
+        then has these columns.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def write_html(
 
 
 def save_page(path: str | os.PathLike[str], title: str | None, parts: Mapping[str, bytes]) -> Path:
-    """Write the page to a temporary file beside `path`, then rename it, so that no half-written one is left."""
+    """Write the page to a temporary file next to `path`, then rename it, so that no half-written file is left."""
     target = new_file("path", path)
     with atomic_file(target) as file:
         file.write(page(title or "winkel", parts).encode("utf-8"))
@@ -164,9 +165,10 @@ def explore(
     features: Any = False,
     height: int = 640,
 ) -> Any:
-    """In a notebook a widget whose `selection` is what the person selects; elsewhere the path of a page just opened.
+    """Show the maps: in a notebook as a widget, elsewhere as a page in the default browser.
 
-    The page is a file in a new temporary folder, opened in the default browser.
+    In a notebook, `selection` of the widget contains the rows that the user selects. Elsewhere, the page is a file in a new temporary
+    folder, and its path is returned.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A map as it forms, as server-sent events: the newest state, told to every page that listens."""
+"""A map as it forms, as server-sent events: the newest state is sent to every page that listens."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STILL_HERE = 10.0
 
 
 class Feed(Listener):
-    """A callback of a fit that keeps the newest map for `events`; pages that are slow skip states."""
+    """A callback of a fit that keeps the newest map for `events`; slow pages skip states."""
 
     def __init__(self, title: str, labels: ArrayLike | None = None) -> None:
         self._start = _event("start", {"title": title, **_label_parts(labels)})
@@ -47,7 +47,7 @@ class Feed(Listener):
         self._name = name
 
     def end(self, info: IterationInfo) -> bool:
-        """Keep what a page needs of this iteration, unless the last one told is too young."""
+        """Keep the parts of this iteration that a page needs, unless the last state was sent only a moment ago."""
         self._last = info
         now = time.monotonic()
         if now - self._sent_at >= max(_INTERVAL, len(info.Y) / _POINTS_A_SECOND):
@@ -59,13 +59,13 @@ class Feed(Listener):
         self._status = "" if status is None else str(status)
 
     def finish(self) -> None:
-        """The work is done: tell the last map and how it ended; listening ends after it."""
+        """The fit is done: send the last map and how the fit ended; listening ends after that."""
         state = {} if self._last is None else self._state(self._last)
         self._put(state | {"stage": "finished", "status": self._status})
         self.stop()
 
     def stop(self) -> None:
-        """End all listening after what is there was told."""
+        """End all listening after the current state was sent."""
         with self._lock:
             self._ended = True
 
@@ -90,7 +90,7 @@ class Feed(Listener):
     # ------------------------------------------------------------------------------------ to the pages
 
     async def events(self) -> AsyncIterator[str]:
-        """Server-sent events: what never changes, then every state that this listener is in time for."""
+        """Server-sent events: first everything that never changes, then every state, except states that a slow listener misses."""
         yield self._start
         seen, silent = 0, 0.0
         while True:

@@ -1,4 +1,4 @@
-"""Pictures of attraction and repulsion: how objectives agree, and how alike methods' maps are."""
+"""Pictures of attraction and repulsion: how well objectives agree, and how similar the maps of different methods are."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["plot_agreement", "plot_similarities"]
 
 
 def plot_agreement(found: Mapping[str, Agreement], *, path: str | Path | None = None) -> Any:
-    """The matplotlib axes with the cosine of two objectives' gradients along runs, one line a dataset.
+    """The matplotlib axes with the cosine between the gradients of two objectives during fits, one line per data set.
 
     Parameters
     ----------
     found : mapping of str to Agreement
-        What `wk.gradient_agreement` found, by a name for the legend.
+        Results of `wk.gradient_agreement`, by a name for the legend.
     path : str, Path or None, default=None
         A file for the picture.
 

@@ -1,4 +1,4 @@
-"""Pictures of K-Deep Simplex: how atoms are used, how many atoms a row uses, atoms as images or among the data."""
+"""Pictures of K-Deep Simplex: how much atoms are used, how many atoms a row uses, atoms as images or among the rows."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["plot_atoms", "plot_atoms_among_rows", "plot_degrees", "plot_usage"]
 
 
 def plot_usage(codes: Any, *, ax: Any = None, path: str | Path | None = None) -> Any:
-    """The axes with the usage of each atom (the sum of its weights over rows), the most used first.
+    """The axes with the usage of each atom (the sum of its weights over rows), most used first.
 
     Parameters
     ----------
     codes : sparse matrix of shape (n_samples, n_atoms)
         Codes of rows, such as `KDS.codes_`.
     ax : matplotlib axes or None, default=None
-        Where to draw; None makes a figure.
+        Axes to draw on; None makes a new figure.
     path : path or None, default=None
-        Where to save the figure.
+        File to save the figure to.
 
     Returns
     -------
@@ -51,16 +51,16 @@ def plot_usage(codes: Any, *, ax: Any = None, path: str | Path | None = None) ->
 
 
 def plot_degrees(codes: Any, *, ax: Any = None, path: str | Path | None = None) -> Any:
-    """The axes with the histogram of degrees in the code graph: how many atoms a row uses (paper, figure 1e).
+    """The axes with the histogram of the number of atoms that a row uses, its degree in the code graph (paper, figure 1e).
 
     Parameters
     ----------
     codes : sparse matrix of shape (n_samples, n_atoms)
         Codes of rows, such as `KDS.codes_`.
     ax : matplotlib axes or None, default=None
-        Where to draw; None makes a figure.
+        Axes to draw on; None makes a new figure.
     path : path or None, default=None
-        Where to save the figure.
+        File to save the figure to.
 
     Returns
     -------
@@ -102,13 +102,13 @@ def plot_atoms(
     shape : tuple of int
         Height and width of an image.
     labels : array of int of shape (n_atoms,) or None, default=None
-        A label for each atom, which orders them and colours their frames.
+        A label for each atom; atoms are ordered by it, and it gives the colour of their frames.
     n_shown : int, default=60
         Number of atoms to show, evenly spaced among all.
     columns : int, default=10
-        Images in a line.
+        Number of images in a line.
     path : path or None, default=None
-        Where to save the figure.
+        File to save the figure to.
 
     Returns
     -------
@@ -172,11 +172,11 @@ def plot_atoms_among_rows(
     atoms : array of shape (n_atoms, 2)
         Atoms, or their places.
     labels : array of shape (n_samples,) or None, default=None
-        What colours the rows.
+        Labels by which the rows are coloured.
     ax : matplotlib axes or None, default=None
-        Where to draw; None makes a figure.
+        Axes to draw on; None makes a new figure.
     path : path or None, default=None
-        Where to save the figure.
+        File to save the figure to.
 
     Returns
     -------

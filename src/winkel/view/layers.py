@@ -1,4 +1,4 @@
-"""Layers of a picture: points, heat map, lines and ellipses on the axes of a map."""
+"""The layers of a picture: points, heat map, lines and ellipses on the axes of a map."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _WRITTEN = 0.2  # share of a map that names may take; beyond, the map shows numb
 
 
 def point_size(n: int) -> float:
-    """Area of a point in square points, so that n of them fill a map but do not hide one another."""
+    """Area of a point in square points, such that n points fill a map without hiding each other."""
     return float(np.clip(20_000 / max(n, 1), 0.5, 30))
 
 
 def classes(labels: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
-    """Names of the classes, numbers inside them in the order of their value, and the class of each row."""
+    """Names of the classes, in an order that sorts numbers within names by value, and the class of each row."""
     found, which = np.unique(labels, return_inverse=True)
     names = [str(name) for name in found.tolist()]
     if found.dtype.kind not in "US":
@@ -57,7 +57,7 @@ def classes(labels: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
 
 
 def short_names(names: Sequence[str], longest: int) -> list[str]:
-    """Names on one line, cut to so many letters, that stay apart: of those that begin alike, what differs is kept."""
+    """Names on one line, shortened to a number of letters but still distinct: for names with the same beginning, the differing part is kept."""
     texts = [" ".join(name.split()) for name in names]
     cut = [text if len(text) <= longest else f"{text[: longest - 1]}…" for text in texts]
     alike: dict[str, list[int]] = {}
@@ -77,12 +77,12 @@ def short_names(names: Sequence[str], longest: int) -> list[str]:
 
 
 def legend_columns(n_classes: int) -> int:
-    """Columns that a legend takes beside the map."""
+    """Number of columns of a legend next to the map."""
     return -(-n_classes // _MOST_LEGEND_ROWS) if n_classes <= MOST_CLASSES else 0
 
 
 def legend_width(names: list[str]) -> float:
-    """Inches that a legend of these names takes beside the map, at the size of its letters."""
+    """Width in inches of a legend of these names next to the map, at its font size."""
     columns = legend_columns(len(names))
     longest = max((min(len(name), _LONGEST) for name in names), default=0)
     return columns * (_SYMBOL + _LETTER * longest * _letters(names) / 10)
@@ -99,7 +99,7 @@ def _written_letters(names: list[str]) -> float:
 
 
 def draw_points(ax: Any, points: FloatArray, **colors: Any) -> Any:
-    """The scatter plot of all points in one call, in the order of the rows; in a PDF or SVG many points are one picture."""
+    """The scatter plot of all points in one call, in the order of the rows; in a PDF or SVG, many points become one bitmap."""
     style = {"s": point_size(len(points)), "linewidths": 0, "alpha": 0.85, "zorder": 2, **colors}
     return ax.scatter(*points.T, **style, rasterized=len(points) > _MOST_VECTORS)
 
@@ -113,7 +113,7 @@ def draw_values(
     cmap: Any = "viridis",
     **style: Any,
 ) -> Groups:
-    """Points coloured by a number, with a colour bar; a few extremes do not take the whole scale."""
+    """Points coloured by a number, with a colour bar whose scale ignores a few extreme values."""
     values = np.asarray(values, dtype=float)
     known = np.isfinite(values)
     groups: Groups = []
@@ -142,7 +142,7 @@ def draw_labels(
     opacity: FloatArray | None = None,
     **style: Any,
 ) -> Groups:
-    """Points coloured by class; beyond what colours and shapes tell apart, by colour alone."""
+    """Points coloured by class, with shapes if colours are not enough; if there are too many classes for both, by colour alone."""
     alpha = np.full(len(points), 0.85) if opacity is None else opacity
     if len(names) > MOST_CLASSES:
         drawn = draw_points(ax, points, c=which, cmap="viridis", alpha=alpha, **style)
@@ -166,7 +166,7 @@ def crowded(ax: Any, names: list[str]) -> bool:
 
 
 def legend(ax: Any, names: list[str], numbered: bool = False) -> None:
-    """A legend to the right of the map, where it covers no point, unless there are too many classes; empty plots make its entries."""
+    """A legend to the right of the map, where it covers no point, unless there are too many classes; its entries are made by empty plots."""
     if len(names) > MOST_CLASSES:
         return
     for k, text in enumerate(short_names(names, _LONGEST)):
@@ -208,8 +208,8 @@ def draw_density(
 ) -> None:
     """A heat map of the density of points, on a logarithmic scale; with classes, their mixed colours.
 
-    Each point is spread over about the distance that points have when they fill the map evenly: few points give a smooth
-    picture, many a sharp one.
+    Each point is spread over about the distance between points that fill the map evenly, so few points give a smooth
+    picture and many a sharp one.
     """
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap, to_rgb
@@ -245,7 +245,7 @@ def draw_density(
 
 
 def draw_lines(ax: Any, points: FloatArray, edges: IntArray, **style: Any) -> None:
-    """Lines between pairs of points; of very many, every k-th."""
+    """Lines between pairs of points; if there are very many, only every k-th."""
     from matplotlib.collections import LineCollection
 
     drawn = edges[:: -(-len(edges) // _MOST_LINES) if len(edges) else 1]
@@ -253,7 +253,7 @@ def draw_lines(ax: Any, points: FloatArray, edges: IntArray, **style: Any) -> No
 
 
 def draw_seams(ax: Any, seams: Seams) -> None:
-    """Faint bands between places that the map has torn apart, darker the more links of the data they stand for."""
+    """Faint bands between places that the map has torn apart; the more links of the data they represent, the darker they are."""
     from matplotlib.collections import PolyCollection
 
     if len(seams) == 0:
@@ -279,9 +279,10 @@ def draw_seams(ax: Any, seams: Seams) -> None:
 
 
 def draw_names(ax: Any, names: Sequence[tuple[str, tuple[float, ...], bool]]) -> None:
-    """Names at places of the map, the first ones first: one that would cover another is moved a line, or left out.
+    """Names at places of the map, in order: a name that would cover an earlier one is moved by a line, or left out.
 
-    A name comes with its place and whether it stands for a few points only, beside which it is written. This is decided when the picture is drawn, so that there is room for more of them in a view that was zoomed.
+    Each name comes with its place, and with whether it stands for only a few points; it is then written next to them. Which names fit is
+    decided when the picture is drawn, so that a zoomed view has room for more of them.
     """
     from matplotlib.artist import Artist
     from matplotlib.patheffects import withStroke
@@ -339,10 +340,10 @@ def draw_circles(ax: Any, points: FloatArray, radius: FloatArray) -> None:
 
 
 def draw_ellipses(ax: Any, points: FloatArray, shapes: FloatArray, most: int) -> None:
-    """Tissot's ellipses at `most` places spread over the map: what a small circle of the data becomes.
+    """Tissot's ellipses at up to `most` places spread over the map: what a small circle of the data becomes there.
 
     `shapes` holds a 2 × 2 matrix per point, whose singular vectors and values are the axes of the ellipse. All ellipses are
-    scaled alike, so that an ellipse of median size nearly touches its neighbours; the largest are cut to four times that.
+    scaled by the same factor, such that an ellipse of median size nearly touches its neighbours; the largest are cut to four times that size.
     """
     from matplotlib.collections import EllipseCollection
 
@@ -379,7 +380,7 @@ def _apart(places: FloatArray) -> float:
 
 
 def spread(points: FloatArray, most: int) -> IntArray:
-    """At most `most` rows that lie evenly over the map: the first row of every cell of a grid."""
+    """At most `most` rows, spread evenly over the map: the first row of every cell of a grid."""
     low, extent = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     side = max(1, int(most**0.5))
     cell = np.minimum(((points - low) / extent * side).astype(int), side - 1)

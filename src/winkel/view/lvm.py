@@ -25,9 +25,9 @@ def plot_variance(
     quantile: float = 0.95,
     path: str | Path | None = None,
 ) -> Any:
-    """The matplotlib figure with the map coloured by log variance, beside the map without its most uncertain rows.
+    """The matplotlib figure with the map coloured by log variance, next to the map without its most uncertain rows.
 
-    The second panel leaves out the rows whose variance is above the quantile (fig. S2), with a histogram of all variances
+    The second panel leaves out the rows whose variance is above the quantile (fig. S2). A histogram of all variances is
     below.
 
     Parameters
@@ -37,11 +37,11 @@ def plot_variance(
     variance : array of shape (n,)
         One variance per row, such as `LVM.variance_`.
     labels : array of shape (n,) or None, default=None
-        What colours the second panel.
+        Labels by which the second panel is coloured.
     quantile : float, default=0.95
-        Of the variances; rows above it are left out of the second panel.
+        Quantile of the variances; rows above it are left out of the second panel.
     path : path or None, default=None
-        Where to save the figure.
+        File to save the figure to.
 
     Returns
     -------
@@ -93,13 +93,13 @@ def plot_density(
     Y : array of shape (n, 2), fitted estimator or Embedding
         The map.
     bins : int, default=200
-        Cells along each side.
+        Number of cells along each side.
     title : str or None, default=None
         Title of the axes.
     ax : matplotlib axes or None, default=None
-        Where to draw; None makes a figure.
+        Axes to draw on; None makes a new figure.
     path : path or None, default=None
-        Where to save the figure.
+        File to save the figure to.
 
     Returns
     -------
@@ -152,11 +152,11 @@ def plot_uncertain(
     items : array of shape (n, height, width), or of n texts
         An image or a text for each row.
     labels : array of shape (n,) or None, default=None
-        What colours the map.
+        Labels by which the map is coloured.
     count : int, default=100
-        How many rows to show.
+        Number of rows to show.
     path : path or None, default=None
-        Where to save the figure.
+        File to save the figure to.
 
     Returns
     -------
@@ -197,12 +197,12 @@ def most_uncertain(variance: ArrayLike, count: int) -> NDArray[np.int64]:
     variance : array of shape (n,)
         One variance per row.
     count : int
-        How many rows.
+        Number of rows.
 
     Returns
     -------
     ndarray of int
-        Numbers of rows.
+        Row numbers.
 
     Examples
     --------

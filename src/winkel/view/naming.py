@@ -1,4 +1,4 @@
-"""Which names a map gets: those of a column, of its classes, or of clusters told by words or by columns."""
+"""Which names a map gets: those in a column, of its classes, or of clusters described by words or by columns."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def names_on(
 ) -> list[Name]:
     """The names of one map, largest region first.
 
-    `names` is False for none, a column of the rows that holds them, True, or None for those that are worth it: at most 40
-    classes, or else clusters where there are texts or named columns to tell them by.
+    `names` is False for none, a column that holds a name for each row, True, or None. None names classes if there are at most 40,
+    or else clusters if there are texts or named columns to describe them.
     """
     if names is False:
         return []
@@ -52,7 +52,7 @@ def names_on(
 
 
 def named_table(rows: Table | None, source: Any = None) -> tuple[Any, Sequence[str]] | None:
-    """The values of the data and the names of its columns, where it has names and is not too large to look at."""
+    """The values of the data and the names of its columns, if it has names and is not too large to examine."""
     if rows is None:
         return None
     columns = rows.columns or getattr(source, "feature_names_in_", None)
@@ -62,7 +62,7 @@ def named_table(rows: Table | None, source: Any = None) -> tuple[Any, Sequence[s
 
 
 def numeric_fields(columns: Mapping[str, NDArray[Any]]) -> tuple[Any, Sequence[str]] | None:
-    """Those of the columns that hold numbers, all of them known, as a table."""
+    """The columns of numbers without missing values, as a table."""
     kept = {
         name: values
         for name, values in columns.items()

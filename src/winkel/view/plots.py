@@ -71,40 +71,40 @@ def plot(
     ax: Any = None,
     path: str | Path | None = None,
 ) -> Any:
-    """The matplotlib axes with a map of two dimensions drawn on it.
+    """Draw a map of two dimensions and return its matplotlib axes.
 
     Parameters
     ----------
     Y : array of shape (n, 2), fitted estimator, Embedding, or path of a map or model file
         The map.
     labels : array of shape (n,), str or None, default=None
-        One class per row, or the name of a column of `data`: colours (and shapes, beyond twelve classes), with a legend beside the map.
+        One class per row, or the name of a column of `data`, shown by colours (and shapes, beyond twelve classes) with a legend next to the map.
     values : array of shape (n,), str or None, default=None
         Numbers to colour by, instead of labels.
     reliability : array of shape (n,), str or None, default=None
-        How far each point can be trusted, from 0 to 1: the colour, or with labels how solid a point is.
+        How far each point can be trusted, from 0 to 1; shown as colour or, with labels, as opacity.
     variance : array of shape (n,) or None, default=None
         Variance of every row's place, drawn as a disc of one standard deviation.
     density : bool or None, default=None
         Whether to draw a heat map of the density of points instead of dots. None does so from 100 000 rows on, unless there
         are values or reliabilities to show.
     edges : Graph, array of shape (p, 2), True or None, default=None
-        Lines between neighbours: those of a graph, pairs of row numbers, or with True the graph that the map was made from.
+        Lines between neighbours: from a graph, from pairs of row numbers, or with True from the graph that the map was made from.
     pairs : array of shape (p, 2) or None, default=None
-        Pairs of rows to point out, such as `problem.high_distortion_pairs(Y, 20)[0]`.
+        Pairs of rows to highlight, such as `problem.high_distortion_pairs(Y, 20)[0]`.
     indicatrix : Indicatrix, array of shape (n, 2, 2) or None, default=None
-        Result of `winkel.indicatrix`, or a matrix per row: ellipses that show what became of small circles of the data.
+        Result of `winkel.indicatrix`, or one matrix per row: ellipses that show what small circles in the data become.
     seams : bool, Tearing, Faithfulness or None, default=None
-        Faint bands between places that are neighbours in the data and that the map has torn apart, as wide as the links that
-        were cut. None draws them where the map is known to be torn, which needs the neighbour graph that it was made from;
-        for other maps pass the report of `winkel.measure`, or its `report["tearing"].detail`.
+        Faint bands between places that are neighbours in the data but that the map has torn apart. A band is as wide as the links that
+        were cut. None draws them if the map is known to be torn, which requires the neighbour graph that it was made from;
+        for other maps, pass the report of `winkel.measure` or its `report["tearing"].detail`.
     names : bool, array of shape (n,) or None, default=None
-        Names on the map, as many as fit without overlap: of the classes of `labels` or, without labels, of clusters of the map,
-        told by the columns of the data that set them apart (of a fitted estimator whose data has named columns). An array holds
-        names to use instead, one per row. None writes those of at most 40 classes; where they would cover much of the map, it
+        Names on the map, as many as fit without overlap. They are names of the classes of `labels` or, without labels, of clusters of the map,
+        described by the columns that set them apart (for a fitted estimator whose data has named columns). An array holds
+        names to use instead, one per row. None names up to 40 classes; if the names would cover much of the map, it
         writes the numbers that the legend gives them.
     n_ellipses : int, default=400
-        Most ellipses to draw, spread evenly over the map.
+        Largest number of ellipses, spread evenly over the map.
     title : str or None, default=None
         Title above the map.
     values_name : str or None, default=None
@@ -112,18 +112,18 @@ def plot(
     cmap : str, matplotlib colormap or None, default=None
         Colours of values, reliabilities and densities; None is viridis, and blue for densities.
     size : float or None, default=None
-        Area of a point in square points (1/72 inch); None suits the number of points.
+        Area of a point in square points (1/72 inch); None chooses it by the number of points.
     figsize : tuple of float or None, default=None
-        Width and height of a new figure in inches; None leaves the map a square beside its legend.
+        Width and height of a new figure in inches; None makes the map a square, next to its legend.
     dpi : float, default=150
         Dots per inch of the file.
     data : data frame, AnnData, Table or None, default=None
-        The same rows, where labels, values or reliability name a column: of an AnnData object's `obs`, or one that a Table keeps.
+        The same rows, needed if labels, values or reliability name a column: of an AnnData object's `obs`, of a data frame, or one that a Table keeps.
     ax : matplotlib Axes or None, default=None
         Axes to draw on; None makes a new figure.
     path : path or None, default=None
-        File to write the picture to as well; its suffix says the format. A PDF holds its letters as text, and more than 20 000
-        points as one picture.
+        File to write the picture to as well; its suffix determines the format. A PDF contains letters as text, and more than 20 000
+        points as one bitmap.
 
     Returns
     -------
@@ -213,7 +213,7 @@ def save_figure(figure: Any, path: str | Path, dpi: float = 150) -> None:
 
 
 def require_matplotlib() -> Any:
-    """`matplotlib.pyplot`, or an error that says how to get it."""
+    """`matplotlib.pyplot`, or an error that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -276,7 +276,7 @@ def _numbers(points: FloatArray, labels: Any) -> list[Name]:
 
 
 def seams_of(map: Map, seams: Any) -> Seams | None:
-    """The bands of a map: those of a Tearing or a report, or of the neighbour graph that the map was made from."""
+    """The bands of a map: from a Tearing or a report, or from the neighbour graph that the map was made from."""
     if seams is False:
         return None
     if isinstance(seams, Faithfulness):
@@ -304,7 +304,7 @@ def seams_of(map: Map, seams: Any) -> Seams | None:
 
 
 def frame_map(ax: Any, points: FloatArray) -> None:
-    """Equal scales and nothing around the map, whose axes have no meaning; room for all points."""
+    """Equal scales, room for all points, and nothing around the map, because its axes have no meaning."""
     ax.update_datalim(points)
     ax.margins(0.04)
     ax.set_aspect("equal", adjustable="datalim")

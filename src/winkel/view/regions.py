@@ -1,10 +1,10 @@
-"""Regions of a map and their names: classes, or clusters that are told by the words or columns that set them apart.
+"""Regions of a map and their names: classes, or clusters described by the words or columns that set them apart.
 
     labels ──> regions of classes ─────────────────────────────┐
     map    ──> hills of its density ──> words of texts, or     ├──> names with a place and a level
                                         columns of the data ───┘
 
-A cluster is a hill of the density of points on a grid, parted from others as in `winkel.measures.density`.
+A cluster is a hill of the density of points on a grid, separated from others as in `winkel.measures.density`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
 
 @dataclass(frozen=True)
 class Name:
-    """A name on a map: what to write where, for how many rows, and at which level: 1 at once, 2 when one looks closer."""
+    """A name on a map: the text, its place, its number of rows, and its level: 1 is shown at once, 2 when one zooms in."""
 
     text: str
     place: tuple[float, ...]
@@ -48,7 +48,7 @@ class Name:
 
 
 def class_names(Y: FloatArray, names: Sequence[str], which: NDArray[np.intp]) -> list[Name]:
-    """A name for each class at its densest place, and at each further hill that holds a quarter of it; largest first."""
+    """A name for each class at its densest place, and at each further hill that contains a quarter of the class; largest first."""
     found = []
     for code, name in enumerate(short_names(names, _LONGEST)):
         rows = np.flatnonzero(which == code)
@@ -94,7 +94,7 @@ def _told(effect: FloatArray, columns: Sequence[str], words: bool) -> str:
 
 
 def texts_table(texts: Sequence[str]) -> tuple[sp.csr_matrix, list[str]]:
-    """Which text holds which word (1 or 0), for the words of most texts, and the words."""
+    """Which text contains which word (1 or 0), for the words that appear in most texts, and the words."""
     held = [sorted(set(_WORD.findall(text.lower()))) for text in texts]
     counts = Counter(word for words in held for word in words)
     most = max(_FEWEST_TEXTS, 0.5 * len(texts))
@@ -111,9 +111,9 @@ def texts_table(texts: Sequence[str]) -> tuple[sp.csr_matrix, list[str]]:
 def hills(
     Y: FloatArray, level: int, frame: FloatArray | None = None
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """The hill of the density of a flat map that each row stands on, and the place of each hill's top.
+    """For each row, the hill of the density of a flat map that it is on, and the place of each hill's top.
 
-    `frame` is the whole map, where Y is a part of it.
+    `frame` is the whole map, if Y is only a part of it.
     """
     from scipy.ndimage import gaussian_filter
 
@@ -156,6 +156,6 @@ def _climbed(density: FloatArray) -> NDArray[np.intp]:
 
 
 def named_classes(labels: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
-    """The classes of labels and the class of each row, where missing ones have no name."""
+    """The classes of labels and the class of each row; missing labels have no name."""
     names, which = classes(labels)
     return ["" if name in ("nan", "None", "-1") else name for name in names], which

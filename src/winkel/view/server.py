@@ -1,15 +1,15 @@
-"""A server for one person: it shows registered pages on this computer alone, to whoever has its secret address.
+"""A server for one person: it shows registered pages, only on this computer and only to someone who has the secret address.
 
-What keeps others out, in the order in which a request meets it:
+Its protections, in the order in which a request meets them:
 
     127.0.0.1, a free port   nobody on the network can connect
     Host                     a foreign name that was made to point here (DNS rebinding) is refused
     GET only                 nothing can be changed
     Origin, Sec-Fetch-Site   pages of other origins, also on other ports of this computer, are refused
     token in the address     256 random bits, compared in constant time
-    a fixed list of names    no part of an address is ever used as a path of a file; a tile's are three numbers within bounds
+    a fixed list of names    no part of an address is ever used as a path of a file; a tile has three numbers within bounds
 
-Every answer forbids all that its page does not need (content-security policy), guessing of types, framing and caching.
+Every answer forbids everything that its page does not need (content-security policy), type sniffing, framing and caching.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Resource:
 
 @dataclass(frozen=True)
 class Site:
-    """All that a server gives: resources by name ("" is the page), a feed as "events" if there is one, and what `make` makes of other names."""
+    """Everything that a server sends: resources by name ("" is the page), a feed as "events" if there is one, and resources that `make` makes for other names."""
 
     resources: Mapping[str, Resource]
     feed: Feed | None = None
@@ -142,7 +142,7 @@ def _own_policy(html: bytes) -> str:
 
 
 def make_app(site: Site, hosts: Iterable[str]) -> Any:
-    """The ASGI application that gives `site` to requests whose Host is one of `hosts`."""
+    """The ASGI application that sends `site` to requests whose Host is one of `hosts`."""
     try:
         from starlette.applications import Starlette
         from starlette.concurrency import run_in_threadpool
@@ -274,7 +274,7 @@ class LocalServer:
         return self
 
     def wait(self) -> None:
-        """Serve until Ctrl-C, which ends this call and no more."""
+        """Serve until Ctrl-C, which only ends this call."""
         try:
             while self._thread.is_alive():
                 self._thread.join(0.2)  # in pieces, so that Ctrl-C is seen

@@ -1,10 +1,10 @@
-"""A map of millions in tiles: how many points there are where, seen from far away, and the points themselves from close by.
+"""A map of millions in tiles: from far away the density of points, from close up the points themselves.
 
     map file ──> points in the order of a Z-curve ──> tiles: level z has 2^z × 2^z of them, each with 256 × 256 counts
                  counts of the first levels       ──> "density/z/x/y", "points/z/x/y" of the local server
 
-Along a Z-curve the points of every tile of every level lie side by side, so that a tile is a slice of a file. A folder of tiles is
-made once, to the same bytes, and made anew when its map has changed.
+Along a Z-curve, the points of every tile of every level are next to each other, so that a tile is a slice of a file. A folder of tiles is
+made once, always with the same bytes, and made again if its map has changed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Tiles:
             raise InvalidInputError(f"{str(path)!r} holds no tiles that can be read ({error}).") from error
 
     def told(self, title: str) -> dict[str, Any]:
-        """What the page needs to know beforehand."""
+        """The information that the page needs first."""
         return {
             "title": title,
             "n": self.n,
@@ -71,7 +71,7 @@ class Tiles:
         }
 
     def density(self, z: int, x: int, y: int) -> bytes:
-        """How many points a tile has, 8 bytes, and unless there are none a byte for each of 256 × 256 places: 16 log₂(1 + count)."""
+        """The number of points of a tile (8 bytes) and, if there are any, a byte for each of 256 × 256 places: 16 log₂(1 + count)."""
         counts = self._made(z, x, y) if z < self.levels else self._counted(z, x, y)
         total = int(counts.sum())
         head = struct.pack("<d", total)
@@ -82,7 +82,7 @@ class Tiles:
         )
 
     def points(self, z: int, x: int, y: int) -> bytes:
-        """How many points a tile has, 8 bytes; and unless there are too many their places and rows, as float64, float32 and float32."""
+        """The number of points of a tile (8 bytes) and, if there are not too many, their places and rows, as float64, float32 and float32."""
         first, last = self._span(z, x, y)
         head = struct.pack("<d", last - first)
         if last - first > MOST_POINTS:
@@ -119,9 +119,9 @@ class Tiles:
 
 
 def tiles_of(path: str | os.PathLike[str]) -> Tiles:
-    """The tiles of a map file, or of the folder that `winkel embed` wrote; made beside it if they are not there yet.
+    """The tiles of a map file, or of the folder that `winkel embed` wrote; if there are none yet, they are made next to it.
 
-    Where nothing can be written, they are made in a temporary folder.
+    If nothing can be written there, they are made in a temporary folder.
     """
     given = Path(os.fspath(path))
     source = given / _MAP if given.is_dir() else given

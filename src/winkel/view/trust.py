@@ -20,9 +20,9 @@ _ELLIPSES = 150
 
 
 def plot_faithfulness(report: Faithfulness, *, path: str | Path | None = None) -> Any:
-    """The figure with a report's scores whose best is 1 and its curve of R_NX, each beside principal components.
+    """The figure with the scores of a report whose best value is 1, and its curve of R_NX, each next to that of principal components.
 
-    A score of your own is drawn when its range ends at 1 and higher is better. Without the score "rnx_auc" there is no curve.
+    A score of your own is drawn if its range ends at 1 and higher is better. Without the score "rnx_auc" there is no curve.
     """
     curved = "rnx" in report.curves
     figure, axes = require_matplotlib().subplots(
@@ -64,9 +64,9 @@ def _rnx_curve(curve: Any, report: Faithfulness) -> None:
 def plot_indicatrix(
     Y: ArrayLike | Any, found: Indicatrix, *, n_ellipses: int = _ELLIPSES, path: str | Path | None = None
 ) -> Any:
-    """The figure with a plane map coloured by reliability, and on it the ellipses that small circles of the data become.
+    """The figure with a plane map coloured by reliability, and with the ellipses that small circles of the data become.
 
-    Axes are cut at three times the middle one, so that places torn apart do not hide the rest.
+    Axes of ellipses are cut at three times the median, so that places torn apart do not hide the rest.
     """
     plt = require_matplotlib()
     points = map_points(Y)
@@ -96,7 +96,7 @@ def plot_indicatrix(
 
 
 def plot_comparison(comparison: Comparison, *, path: str | Path | None = None) -> Any:
-    """The figure with all plane maps side by side, their R_NX curves, and how alike they are."""
+    """The figure with all plane maps side by side, their R_NX curves, and their similarities."""
     plt = require_matplotlib()
     flat = [name for name in comparison.names if comparison.maps[name].shape[1] == 2]
     columns = max(2, min(4, len(flat)))

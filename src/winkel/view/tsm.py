@@ -1,4 +1,4 @@
-"""Figures of thresholded similarity matching: angles and the threshold, and what maps keep by dimension."""
+"""Figures of thresholded similarity matching: angles and the threshold, and how much maps keep by dimension."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def plot_angles(
     Parameters
     ----------
     histogram : AngleHistogram
-        What `winkel.methods.tsm.angle_histogram` or `TSM.angle_histogram` returned.
+        The result of `winkel.methods.tsm.angle_histogram` or `TSM.angle_histogram`.
     title : str or None, default=None
         Title of the axes.
     ax : matplotlib axes or None, default=None
-        Where to draw; None makes a figure.
+        Axes to draw on; None makes a new figure.
     path : path or None, default=None
-        Where to save the figure.
+        File to save the figure to.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def plot_by_dimension(
     ax: Any = None,
     path: str | Path | None = None,
 ) -> Any:
-    """The axes with one curve a method over the dimension of its maps (as in figs 3 to 7 and 9 of Saul 2023).
+    """The axes with one curve per method, over the dimension of its maps (as in figs 3 to 7 and 9 of Saul 2023).
 
     Parameters
     ----------
@@ -83,13 +83,13 @@ def plot_by_dimension(
     curves : mapping of str to sequence of float
         One value per dimension, by the name of the method.
     ylabel : str
-        What the values are.
+        Description of the values.
     title : str or None, default=None
         Title of the axes.
     ax : matplotlib axes or None, default=None
-        Where to draw; None makes a figure.
+        Axes to draw on; None makes a new figure.
     path : path or None, default=None
-        Where to save the figure.
+        File to save the figure to.
 
     Returns
     -------

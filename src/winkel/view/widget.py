@@ -15,8 +15,8 @@ except ImportError as error:
 class ExplorerWidget(anywidget.AnyWidget):  # type: ignore[misc]
     """The page of `wk.write_html` as a widget.
 
-    `selection` holds the numbers of the rows selected in the picture, in order; set it to select rows there. Use
-    `widget.observe(function, "selection")` to be told when it changes.
+    `selection` contains the numbers of the rows selected in the picture, in order; set it to select rows there. Use
+    `widget.observe(function, "selection")` to be notified when it changes.
     """
 
     _esm = program()

@@ -88,7 +88,7 @@ def test_sparse_rows_equal_rows_and_units():
 def test_what_has_no_way_back():
     with pytest.raises(InvalidInputError, match="no rows to compare"):
         make("MDE").fit(wk.graph.knn(X, 5)).inverse_transform([[0.0, 0.0]])
-    with pytest.raises(InvalidInputError, match="Y has 3 columns, and the map has 2"):
+    with pytest.raises(InvalidInputError, match="Y has 3 columns, but the map has 2"):
         make("MDE").fit(X).inverse_transform([[0.0, 0.0, 1.0]])
 
 

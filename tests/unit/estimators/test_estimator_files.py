@@ -106,7 +106,7 @@ def test_what_cannot_be_saved(tmp_path):
         {"callbacks": [print]},
         {"preserve": "distances", "loss": lambda d: wk.losses.Huber(d)},
     ):
-        with pytest.raises(InvalidParameterError, match="holds no code"):
+        with pytest.raises(InvalidParameterError, match="contains no code"):
             model(**parameters).fit(rows()).save(tmp_path / "map")
     assert not list(tmp_path.iterdir())
 
@@ -115,9 +115,9 @@ def test_what_cannot_be_saved(tmp_path):
     ("change", "message"),
     [
         (lambda meta: meta.update({"class": "Popen"}), "'Popen'; this version knows"),
-        (lambda meta: meta["parameters"].update(shell=True), "whole estimator"),
+        (lambda meta: meta["parameters"].update(shell=True), "complete estimator"),
         (lambda meta: meta["fitted"].update(__class__=3), "sets '__class__'"),
-        (lambda meta: meta.pop("result"), "whole estimator"),
+        (lambda meta: meta.pop("result"), "complete estimator"),
         (
             lambda meta: meta["parameters"].update(attractive={"dict": {"winkel object": "os.system"}}),
             "os.system",

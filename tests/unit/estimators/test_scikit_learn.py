@@ -52,13 +52,13 @@ def test_weights_are_routed_through_a_pipeline():
 def test_a_matrix_of_distances_under_another_metric_gets_a_warning(form):
     D = np.round(np.abs(rows(30, 1) - rows(30, 1).T), 3)
     D[D > 4] = 0  # a sparse one holds the near ones
-    with pytest.warns(DataWarning, match=r'Say metric="precomputed" if these are distances'):
+    with pytest.warns(DataWarning, match=r'Use metric="precomputed" if these are distances'):
         make("MDE").fit(form(D))
     nearest = sp.csr_matrix(np.where(np.sort(D, axis=1)[:, [6]] >= D, D, 0))  # as kneighbors_graph gives them
     assert (nearest != nearest.T).nnz
-    with pytest.warns(DataWarning, match=r'Say metric="precomputed" if these are distances'):
+    with pytest.warns(DataWarning, match=r'Use metric="precomputed" if these are distances'):
         make("MDE").fit(nearest)
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", "X is square", DataWarning)
+        warnings.filterwarnings("error", "X looks like a matrix", DataWarning)
         make("MDE").fit(rows(5, 5, seed=4) @ np.ones((5, 5)) + np.eye(5))  # square, and not symmetric
         make("UMAP", metric="precomputed").fit(np.abs(rows(30, 1) - rows(30, 1).T))

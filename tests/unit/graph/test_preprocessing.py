@@ -59,7 +59,7 @@ def test_distant_pairs_are_far_and_no_neighbours():
     assert not known & {tuple(pair) for pair in pairs.tolist()}
     again = distant_pairs(X, graph, 200, quantile=0.7, random_state=1, n_jobs=2)
     assert again.tobytes() == pairs.tobytes()
-    with pytest.raises(InvalidInputError, match="Ask for fewer"):
+    with pytest.raises(InvalidInputError, match="Use a smaller n_pairs"):
         distant_pairs(X, graph, 4000, quantile=0.9)
     with pytest.raises(InvalidInputError, match="90 rows"):
         distant_pairs(X[:5], graph)

@@ -78,5 +78,5 @@ def test_same_bytes_for_any_threads_and_other_seeds_differ(count):
 
 @pytest.mark.parametrize("count", [-1, 7])
 def test_impossible_counts(count):
-    with pytest.raises(InvalidParameterError, match="4 items leave 6"):
+    with pytest.raises(InvalidParameterError, match="4 items there are only 6"):
         random_pairs(4, count, 0)

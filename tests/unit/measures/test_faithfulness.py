@@ -129,7 +129,7 @@ def test_graph_gives_the_neighbors(data):
     assert wk.measure(X, Y, graph=graph)["continuity"].value == wk.measure(X, Y)["continuity"].value
     with pytest.raises(InvalidInputError, match="must list 15"):
         wk.measure(X, Y, graph=wk.graph.knn(X, 5))
-    with pytest.raises(InvalidInputError, match="measured against data"):
+    with pytest.raises(InvalidInputError, match="compared with its data"):
         wk.measure(graph, Y)
 
 

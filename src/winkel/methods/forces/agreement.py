@@ -49,7 +49,7 @@ def forces(
     random_state : int, numpy Generator or None, default=0
         The seed of searches and samples.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def gradient_agreement(
     random_state : int, numpy Generator or None, default=0
         The seed of the start, of searches and samples.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
 
     Returns
     -------

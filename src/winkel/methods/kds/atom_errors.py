@@ -92,7 +92,7 @@ def error_by_atoms(
     random_state : int, numpy Generator or None, default=None
         The seed.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
 
     Returns
     -------

@@ -74,7 +74,7 @@ def preserve_neighbors(
     random_state : int, numpy Generator or None, default=None
         The seed of the neighbour search and of dissimilar pairs.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
     max_memory : int, str or None, default=None
         Most memory to use, in bytes or as text such as "4GB".
     verbose : bool, default=False
@@ -148,7 +148,7 @@ def preserve_distances(
     random_state : int, numpy Generator or None, default=None
         The seed of the drawn pairs.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
     max_memory : int, str or None, default=None
         Most memory to use, in bytes or as text such as "4GB".
 

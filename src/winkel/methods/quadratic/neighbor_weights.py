@@ -54,7 +54,7 @@ def laplacian(
     metric : str or callable, default="euclidean"
         The metric of `winkel.graph.knn`.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def lle(
     graph : Graph or None, default=None
         The neighbour graph of X with full lists, if it is there already.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
 
     Returns
     -------

@@ -90,7 +90,7 @@ def isomap(
     metric : str or callable, default="euclidean"
         The metric of `winkel.graph.knn`.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
     max_memory : int, str or None, default=None
         Most memory to use, in bytes or as text such as "4GB".
 

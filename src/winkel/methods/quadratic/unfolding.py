@@ -100,7 +100,7 @@ def mvu(
     max_iter : int, default=100
         Iterations at most.
     n_jobs : int or None, default=None
-        Number of threads; None uses every core.
+        Number of threads; None uses all cores.
     max_memory : int, str or None, default=None
         Most memory to use, in bytes or as text such as "4GB".
 

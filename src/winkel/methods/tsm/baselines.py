@@ -79,7 +79,7 @@ def similarity_graph(
     threshold : float
         The cosine above which rows are similar.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
     max_memory : int, str or None, default=None
         Most memory for the pairs, in bytes or as text such as "4GB".
 
@@ -122,7 +122,7 @@ def isomap_map(
     threshold : float
         The cosine above which rows are similar.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
     max_memory : int, str or None, default=None
         Most memory to use, in bytes or as text such as "4GB"; all path lengths (n × n) are held.
 

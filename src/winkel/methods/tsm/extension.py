@@ -76,7 +76,7 @@ def locally_linear_extension(
     random_state : int, numpy Generator or None, default=None
         Seed of the neighbour search, which is approximate for many rows (see `winkel.graph.knn`).
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
     max_memory : int, str or None, default=None
         Most memory to use, in bytes or as text such as "4GB".
     verbose : bool, default=False

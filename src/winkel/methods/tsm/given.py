@@ -55,7 +55,7 @@ def match_similarities(
     random_state : int, numpy Generator or None, default=None
         Recorded; nothing is drawn.
     n_jobs : int or None, default=None
-        Number of threads; None or -1 uses every core this process may use.
+        Number of threads; None or -1 uses all cores available to this process.
 
     Returns
     -------

@@ -1,9 +1,9 @@
-"""Distortion functions: how much is lost when a pair of items lies at distance d (Agrawal et al. 2021, chapter 4).
+"""Distortion functions: the cost of a pair of items at distance d (Agrawal et al. 2021, chapter 4).
 
-`penalties` are derived from weights (attract what is similar, repel what is not), `losses` from original
-distances (match them); `as_distortion` takes a user's own: an object with `value` and `derivative`, or a function
-for autodiff. One class is one formula, and a subclass of Penalty or Loss is known by its name (base.py). The
-built-in ones also name their fused C++ form, tested equal to the NumPy formula.
+`penalties` are derived from weights (attract similar pairs, repel dissimilar ones), `losses` from original
+distances (match them). `as_distortion` takes a user's own: an object with `value` and `derivative`, or a function
+for autodiff. Each class is one formula; a subclass of Penalty or Loss is registered under its name (base.py). The
+built-in classes also name their fused C++ form; tests check that it equals the NumPy formula.
 """
 
 from . import losses, penalties

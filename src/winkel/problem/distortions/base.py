@@ -1,4 +1,4 @@
-"""The contract of a distortion, what all of them share (smooth continuation at zero, weights, checks), a user's own, and names."""
+"""The contract of a distortion, what all distortions share (smooth continuation at zero, weights, checks), users' own, and names."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class FusedPart:
 
 
 class Distortion(ABC):
-    """Elementwise f(d) and f'(d) of a vector of distances, one entry a pair.
+    """Elementwise f(d) and f'(d) of a vector of distances, one entry per pair.
 
-    Many formulas have no finite value or slope at d = 0. Below a small `floor` every distortion is
+    Many formulas have no finite value or slope at d = 0. Below a small `floor`, every distortion is
     therefore continued by the parabola f(floor) + f'(floor) (d² − floor²) / (2 floor), which has the same
-    value and slope at the floor. So f is finite and smooth as a function of the points themselves: the
-    force f'(d)/d · (yᵢ − yⱼ) fades to zero as two points meet, and coincident points never give NaN.
+    value and slope at the floor. So f is a finite and smooth function of the points: the
+    force f'(d)/d · (yᵢ − yⱼ) goes to zero as two points meet, and coincident points never give NaN.
     """
 
     floor: float = DEFAULT_FLOOR
 
     @property
     def n_pairs(self) -> int | None:
-        """Number of pairs it holds data for; None when any number will do."""
+        """Number of pairs for which it holds data; None if it works for any number of pairs."""
         return None
 
     @abstractmethod
@@ -54,11 +54,11 @@ class Distortion(ABC):
         """Value and derivative for distances that are all at least `floor`."""
 
     def fused(self) -> tuple[FusedPart, ...]:
-        """The fused form of all pairs, or nothing when there is none."""
+        """The fused form of all pairs; empty if there is none."""
         return ()
 
     def take(self, pairs: IntArray, n_pairs: int) -> Distortion:
-        """The same distortion for some of its `n_pairs` pairs, named by ascending numbers."""
+        """The same distortion for some of its `n_pairs` pairs, given by ascending pair numbers."""
         return self if self.n_pairs is None and fits_any_pairs(self) else Restricted(self, pairs, n_pairs)
 
     def value_and_derivative(self, d: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -87,7 +87,7 @@ class Distortion(ABC):
 class Weighted(Distortion):
     """One formula times a weight for each pair.
 
-    Annotated fields of a subclass are its parameters, as in a frozen dataclass. A subclass writes its formula for a weight
+    Annotated fields of a subclass are its parameters, as in a frozen dataclass. A subclass defines its formula for a weight
     of 1 as `value(d)` and `derivative(d)`, or both at once as `unweighted(d)`; d is never below the floor. If the compiled
     core has the same formula, `kernel` and `parameters` name it.
     """
@@ -130,7 +130,7 @@ class Weighted(Distortion):
         return self._changed(**vectors)
 
     def scaled(self, factor: float | FloatArray) -> Self:
-        """The same distortion with its weights times `factor`: one number, or one for each pair."""
+        """The same distortion with its weights multiplied by `factor`: one number, or one for each pair."""
         return self._changed(weights=factor * self.weights)
 
     def _changed(self, **values: Any) -> Self:
@@ -141,7 +141,7 @@ class Weighted(Distortion):
 
 
 class Restricted(Distortion):
-    """`distortion`, made for `n_all` pairs, as it is on the `pairs` among them (numbers, ascending)."""
+    """`distortion`, which was made for `n_all` pairs, restricted to some of them (`pairs`, ascending pair numbers)."""
 
     def __init__(self, distortion: Distortion, pairs: IntArray, n_all: int) -> None:
         self.distortion = distortion
@@ -168,7 +168,7 @@ class Restricted(Distortion):
 
 
 def fits_any_pairs(distortion: Distortion) -> bool:
-    """Whether it holds no data of single pairs: asked about one pair, it answers with one number."""
+    """Whether the distortion holds no data of single pairs, so that it gives one number when called for one pair."""
     try:
         return np.shape(distortion.formula(np.ones(1))[0]) == (1,)
     except Exception:  # whatever a user's code raises when its data and the distances do not fit
@@ -176,7 +176,7 @@ def fits_any_pairs(distortion: Distortion) -> bool:
 
 
 def checked_formula(owner: object, method: str, result: Any, d: FloatArray) -> FloatArray:
-    """What a user's method gave for the distances d, checked to be one number a pair."""
+    """The result of a user's method for the distances d, checked to be one number per pair."""
     array = np.asarray(result, dtype=d.dtype)
     if array.shape != d.shape:
         raise InvalidParameterError(
@@ -213,7 +213,7 @@ def _as_distances(d: ArrayLike) -> FloatArray:
 
 
 def as_weights(weights: ArrayLike, most: float = np.inf) -> FloatArray | float:
-    """Weights as a float for all pairs or a read-only float64 vector, checked to be finite and of a size of at most `most`."""
+    """Weights as one float for all pairs or as a read-only float64 vector, checked to be finite and at most `most` in magnitude."""
     array = np.asarray(weights, dtype=np.float64)
     if array.ndim > 1:
         raise InvalidParameterError(
@@ -266,8 +266,8 @@ class _Own(Weighted):
 class Custom(_Own):
     """The distortion of an object with `value(d)` and `derivative(d)`, both elementwise on a vector of distances.
 
-    The object may have a `floor` of its own; its methods are only called with distances that are at least
-    so large. If it holds data of pairs it may have `take(pairs)`, which gives the same object for some of them.
+    The object may have its own `floor`; its methods are only called with distances of at least
+    this size. If it holds data of pairs, it may have `take(pairs)`, which returns the same object for some of the pairs.
     """
 
     functions: Any
@@ -292,7 +292,7 @@ class Custom(_Own):
 
 
 class Autodiff(_Own):
-    """The distortion of a function that takes a torch vector of distances and gives one of distortions, elementwise."""
+    """The distortion of a function that takes a torch vector of distances and returns a vector of distortions, elementwise."""
 
     function: Callable[[Any], Any]
     weights: ArrayLike = 1.0
@@ -319,7 +319,7 @@ class Autodiff(_Own):
 
 
 def as_distortion(distortion: object) -> Distortion:
-    """`distortion` as a Distortion: as it is, an object with `value` and `derivative`, or a function for autodiff."""
+    """`distortion` as a Distortion; it may be one already, an object with `value` and `derivative`, or a function for autodiff."""
     if isinstance(distortion, Distortion):
         return distortion
     if not isinstance(distortion, type):
@@ -334,7 +334,7 @@ def as_distortion(distortion: object) -> Distortion:
 
 
 def as_penalty(role: str, penalty: object) -> Distortion:
-    """The penalty that `penalty` names, makes or is, for the parameter `role`, "attractive" or "repulsive"."""
+    """The penalty for the parameter `role` ("attractive" or "repulsive"); `penalty` is a name, a class or a penalty."""
     if isinstance(penalty, str):
         known = {name: cls for name, cls in registered("penalties").items() if cls.role == role}
         penalty = class_named(role, penalty, known, "a penalty")
@@ -342,13 +342,13 @@ def as_penalty(role: str, penalty: object) -> Distortion:
 
 
 def scaled(distortion: Distortion, factor: float | FloatArray) -> Distortion:
-    """`distortion` times one factor, or times one for each pair."""
+    """`distortion` times one factor, or times one factor for each pair."""
     weighted = distortion if isinstance(distortion, Weighted) else Custom(distortion)
     return weighted.scaled(factor)
 
 
 def as_loss(loss: object) -> Callable[[FloatArray], Distortion]:
-    """What makes a distortion of original distances: that of a loss by name, or of a class or function of them."""
+    """A function that makes a distortion from original distances; `loss` is a name, a class or such a function."""
     if isinstance(loss, str):
         cls: Callable[[FloatArray], Distortion] = class_named(
             "loss", loss, registered("losses"), "what makes a distortion of distances"
@@ -368,7 +368,7 @@ _KNOWN: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
 
 
 def register(kind: str, cls: type) -> None:
-    """Make `cls` known by its name in snake case. Names that begin with an underscore stay private."""
+    """Register `cls` under its name in snake case. Names that begin with an underscore stay private."""
     name = snake_case(cls.__name__)
     if name.startswith("_"):
         return
@@ -391,19 +391,19 @@ def class_named(parameter: str, name: str, known: dict[str, Any], also: str) -> 
 
 
 def portable_name(cls: type) -> str | None:
-    """The name by which a model file holds an object of this class, or None if it is not registered."""
+    """The name under which a model file stores an object of this class, or None if the class is not registered."""
     name = snake_case(cls.__name__)
     return next((f"{kind}.{name}" for kind in KINDS if _KNOWN[kind].get(name) is cls), None)
 
 
 def class_of(portable: str) -> Any | None:
-    """The class that `portable_name` named, or None if nothing of that name is registered."""
+    """The class with this `portable_name`, or None if nothing is registered under that name."""
     kind, _, name = portable.partition(".")
     return _KNOWN.get(kind, {}).get(name)
 
 
 def parameters_of(thing: Any) -> dict[str, Any]:
-    """The arguments with which an equal object can be made: a dataclass's fields, or attributes named as arguments."""
+    """The arguments that make an equal object: the fields of a dataclass, or attributes with the names of arguments."""
     names = (
         [item.name for item in fields(thing) if item.init]
         if is_dataclass(thing)

@@ -1,7 +1,7 @@
 """Losses: distortions w·ℓ(δ, d) derived from original distances δ (Agrawal et al. 2021, section 4.2).
 
-A loss is zero where d = δ and grows to both sides. `deviations` (δ) is a vector with one entry a pair;
-`weights` is an optional number or vector. Where a loss has a kink at d = δ its derivative there is given as
+A loss is zero at d = δ and grows on both sides. `deviations` (δ) is a vector with one entry per pair;
+`weights` is an optional number or vector. If a loss has a kink at d = δ, its derivative there is defined as
 0. The floor below which a loss is continued by a parabola (see Distortion) is a millionth of the mean
 deviation.
 """
@@ -41,10 +41,10 @@ __all__ = [
 
 
 class Loss(Weighted):
-    """w·ℓ(δ, d), with ℓ given by a subclass, which is then known by its name.
+    """w·ℓ(δ, d), with ℓ defined by a subclass, which is registered under its name.
 
-    A subclass writes ℓ and its derivative by d, elementwise, with `self.deviations` for δ. Weights, a smooth continuation at
-    d = 0 and parts of the pairs are added, and ``MDE(preserve="distances", loss="name")`` finds the class by its name in snake
+    A subclass defines ℓ and its derivative with respect to d, elementwise, with `self.deviations` for δ. Weights, a smooth continuation at
+    d = 0 and restriction to some of the pairs are added. ``MDE(preserve="distances", loss="name")`` finds the class by its name in snake
     case. Annotated fields are further parameters.
 
     Parameters
@@ -52,7 +52,7 @@ class Loss(Weighted):
     deviations : array of shape (n_pairs,)
         δ, the original distance of each pair.
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Quadratic(Loss):
     deviations : array of shape (n_pairs,)
         δ, the original distance of each pair.
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class WeightedQuadratic(Quadratic):
     Parameters
     ----------
     deviations : array of shape (n_pairs,)
-        δ, the original distance of each pair; positive where no weights are given.
+        δ, the original distance of each pair; positive if no weights are given.
     weights : float, array of shape (n_pairs,) or None, default=None
         κ(δ); None takes 1/δ² (Kamada and Kawai).
 
@@ -159,7 +159,7 @@ class Cubic(Loss):
     deviations : array of shape (n_pairs,)
         δ, the original distance of each pair.
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class Power(Loss):
     deviations : array of shape (n_pairs,)
         δ, the original distance of each pair.
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
     exponent : float, default=1.5
         At least 1.
 
@@ -219,7 +219,7 @@ class Huber(Loss):
     deviations : array of shape (n_pairs,)
         δ, the original distance of each pair.
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
     threshold : float, default=1.0
         τ, positive.
 
@@ -250,14 +250,14 @@ class Huber(Loss):
 class Absolute(Loss):
     """ℓ(δ, d) = |δ − d|
 
-    Robust: distances that cannot be kept cost no more than they must (equation 4.5).
+    Robust: the cost of a distance that cannot be kept grows only linearly (equation 4.5).
 
     Parameters
     ----------
     deviations : array of shape (n_pairs,)
         δ, the original distance of each pair.
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
 
     Examples
     --------
@@ -281,7 +281,7 @@ class Logistic(Loss):
     deviations : array of shape (n_pairs,)
         δ, the original distance of each pair.
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
 
     Examples
     --------
@@ -302,14 +302,14 @@ class Logistic(Loss):
 class Fractional(Loss):
     """ℓ(δ, d) = max{δ/d, d/δ} − 1
 
-    Counts ratios: twice too far is as wrong as twice too close.
+    Measures ratios: twice the distance costs as much as half the distance.
 
     Parameters
     ----------
     deviations : array of shape (n_pairs,)
         δ, the original distance of each pair, positive.
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
 
     Examples
     --------
@@ -338,9 +338,9 @@ class SoftFractional(Loss):
     deviations : array of shape (n_pairs,)
         δ, the original distance of each pair, positive.
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
     gamma : float, default=10.0
-        γ, positive: how close it comes to Fractional.
+        γ, positive; the larger, the closer to Fractional.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Penalties: distortions w·p(d) derived from weights w (Agrawal et al. 2021, section 4.1).
 
-A positive weight makes an increasing p attractive, a negative weight makes it repulsive. Linear, Quadratic,
-Cubic, Power, Huber, Logistic and Log1p are meant to attract; InvPower, Log and LogRatio are barriers meant
-to repel (p → −∞ as d → 0, p → 0 as d → ∞), and Cauchy repels without a barrier; PushAndPull joins one of each.
-`weights` is a number for all pairs or a vector with one entry a pair.
+With a positive weight, an increasing p attracts; with a negative weight, it repels. Linear, Quadratic,
+Cubic, Power, Huber, Logistic and Log1p are meant to attract. InvPower, Log and LogRatio are barriers, meant
+to repel (p → −∞ as d → 0, p → 0 as d → ∞). Cauchy repels without a barrier. PushAndPull combines one that attracts with one that repels.
+`weights` is a number for all pairs or a vector with one entry per pair.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ LARGEST_BARRIER_EXPONENT = 5.0
 
 
 class Penalty(Weighted):
-    """w·p(d), with p given by a subclass, which is then known by its name.
+    """w·p(d), with p defined by a subclass, which is registered under its name.
 
-    A subclass writes p and its derivative, elementwise, for d > 0. Weights, a smooth continuation at d = 0, forces and
-    placement of new points are added, and ``MDE(attractive="name")`` finds the class by its name in snake case. Annotated
-    fields are further parameters. ``role = "repulsive"`` makes it a choice for ``MDE(repulsive="name")`` instead; p should
-    then rise with d, as any penalty, since its weights are negative.
+    A subclass defines p and its derivative, elementwise, for d > 0. Weights, a smooth continuation at d = 0, forces and
+    placement of new points are added. ``MDE(attractive="name")`` finds the class by its name in snake case. Annotated
+    fields are further parameters. ``role = "repulsive"`` makes it a choice for ``MDE(repulsive="name")`` instead. Such a p should
+    also increase with d, like any penalty, because its weights are negative.
 
     Parameters
     ----------
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs or one each. Negative weights repel.
+        One weight for all pairs, or one for each. Negative weights repel.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Linear(Penalty):
     Parameters
     ----------
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
 
     Examples
     --------
@@ -115,13 +115,13 @@ class Linear(Penalty):
 class Quadratic(Penalty):
     """p(d) = d²
 
-    Problems of it alone have exact solutions: by eigenvectors under Standardized(), by a linear system under
+    Problems with only this penalty have exact solutions: by eigenvectors under Standardized(), by a linear system under
     Anchored().
 
     Parameters
     ----------
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class Cubic(Penalty):
     Parameters
     ----------
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class Power(_WithExponent):
     Parameters
     ----------
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
     exponent : float, default=1.5
         Positive.
 
@@ -211,7 +211,7 @@ class Huber(Penalty):
     Parameters
     ----------
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
     threshold : float, default=0.5
         τ, positive.
 
@@ -245,11 +245,11 @@ class Logistic(Penalty):
     Parameters
     ----------
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
     threshold : float, default=0.0
         τ, zero or positive.
     alpha : float, default=3.0
-        α, positive: how sharp the threshold is.
+        α, positive; the larger, the sharper the threshold.
 
     Examples
     --------
@@ -279,12 +279,12 @@ class Logistic(Penalty):
 class Log1p(_WithExponent):
     """p(d) = log(1 + d^exponent)
 
-    Attraction that lets go of distant pairs, so that clusters form; with exponent 2 that of t-SNE (equation 4.3).
+    Attraction that becomes weak for distant pairs, so that clusters form. With exponent 2 it is the attraction of t-SNE (equation 4.3).
 
     Parameters
     ----------
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each.
+        One weight for all pairs, or one for each.
     exponent : float, default=1.5
         Positive.
 
@@ -306,12 +306,12 @@ class Log1p(_WithExponent):
 class InvPower(_WithExponent):
     """p(d) = −1/d^exponent
 
-    A barrier: with negative weights points never meet.
+    A barrier: with negative weights, points never meet.
 
     Parameters
     ----------
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each; negative ones repel.
+        One weight for all pairs, or one for each; negative weights repel.
     exponent : float, default=1.0
         Positive, at most 5.
 
@@ -335,13 +335,13 @@ class InvPower(_WithExponent):
 class Cauchy(_WithExponent):
     """p(d) = −1/(1 + d²)^exponent
 
-    Repels close points only and without a barrier: it is finite at d = 0. With exponent 1 over all pairs it is the
-    repulsion of t-SNE, not normalized.
+    Repels only close points, and without a barrier: it is finite at d = 0. With exponent 1 over all pairs, it is the
+    repulsion of t-SNE before normalization.
 
     Parameters
     ----------
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each; negative ones repel.
+        One weight for all pairs, or one for each; negative weights repel.
     exponent : float, default=1.0
         Positive, at most 5.
 
@@ -366,12 +366,12 @@ class Cauchy(_WithExponent):
 class Log(_WithExponent):
     """p(d) = log(1 − exp(−d^exponent))
 
-    A barrier that is felt by close points only (equation 4.4).
+    A barrier that acts only on close points (equation 4.4).
 
     Parameters
     ----------
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each; negative ones repel.
+        One weight for all pairs, or one for each; negative weights repel.
     exponent : float, default=1.0
         Positive, at most 5.
 
@@ -403,7 +403,7 @@ class LogRatio(_WithExponent):
     Parameters
     ----------
     weights : float or array of shape (n_pairs,), default=1.0
-        One weight for all pairs, or one each; negative ones repel.
+        One weight for all pairs, or one for each; negative weights repel.
     exponent : float, default=2.0
         Positive, at most 5.
 
@@ -434,9 +434,9 @@ class PushAndPull(Distortion):
     weights : array of shape (n_pairs,)
         Positive for pairs that attract, negative for pairs that repel.
     attractive : penalty, default=Log1p
-        A class for its defaults, an object with one weight for all pairs, or a distortion of your own.
+        A class (used with its defaults), an object with one weight for all pairs, or a distortion of your own.
     repulsive : penalty, default=Log
-        As `attractive`.
+        Like `attractive`.
 
     Examples
     --------

@@ -34,7 +34,7 @@ def named_columns(fields: Any, n: int) -> dict[str, NDArray[Any]]:
 def add_column(
     part: Part, key: str, name: str, values: NDArray[Any], order: NDArray[np.intp]
 ) -> dict[str, Any]:
-    """What the page needs to know of one column; its arrays go into the part under `key`."""
+    """The description of one column for the page; its arrays are added to the part under `key`."""
     if values.dtype.kind == "b":
         return add_categories(part, key, name, values, order)
     if values.dtype.kind in "iuf":
@@ -48,7 +48,7 @@ def add_column(
 def add_numbers(
     part: Part, key: str, name: str, values: NDArray[Any], order: NDArray[np.intp]
 ) -> dict[str, Any]:
-    """A column of numbers, as small as keeps them: 32-bit integers, else single or double precision."""
+    """A column of numbers, in the smallest type that keeps them: 32-bit integers, or single or double precision."""
     if values.dtype.kind in "iu":
         kept = values.astype(np.int32 if _fits_int32(values) else np.float64)
     elif values.dtype.itemsize <= 4:
@@ -62,7 +62,7 @@ def add_numbers(
 def add_categories(
     part: Part, key: str, name: str, values: NDArray[Any], order: NDArray[np.intp]
 ) -> dict[str, Any]:
-    """A column of few different values, as their names in sorted order and one number per row."""
+    """A column with few different values, stored as their names in sorted order and one number per row."""
     names, codes = category_codes(values)
     small = np.uint8 if len(names) <= 256 else np.uint16 if len(names) <= 65536 else np.uint32
     part.add(key, codes.astype(small)[order], "planes")
@@ -70,7 +70,7 @@ def add_categories(
 
 
 def add_texts(part: Part, key: str, name: str, texts: list[str]) -> dict[str, Any]:
-    """A column of text, as all bytes one after the other and the length of each."""
+    """A column of text, stored as all bytes one after the other and the length of each text."""
     encoded = [text.encode("utf-8", "replace") for text in texts]
     part.add(key, np.frombuffer(b"".join(encoded), dtype=np.uint8))
     part.add(f"{key}.lengths", np.array([len(text) for text in encoded], dtype=np.uint32), "planes")
@@ -78,7 +78,7 @@ def add_texts(part: Part, key: str, name: str, texts: list[str]) -> dict[str, An
 
 
 def category_codes(values: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
-    """Names of the different values, numbers in their order and text in that of its characters, and each row's."""
+    """The names of the different values (numbers in numerical order, text in alphabetical order), and the code of each row."""
     if values.dtype.kind in "iuf":
         different, codes = np.unique(values, return_inverse=True)
         return [_number_name(value) for value in different], codes

@@ -81,7 +81,7 @@ def _folded(difference: NDArray[Any]) -> NDArray[Any]:
 
 
 def to_text(data: bytes) -> str:
-    """Bytes as text of `ALPHABET`, five characters for four bytes; the length stands before a space."""
+    """Bytes as text in `ALPHABET`, five characters for four bytes; the length comes first, followed by a space."""
     padded = np.frombuffer(data + bytes(-len(data) % 4), dtype=">u4").astype(np.uint32)
     digits = np.empty((len(padded), 5), dtype=np.uint8)
     for place in range(4, -1, -1):

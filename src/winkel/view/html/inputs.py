@@ -1,4 +1,4 @@
-"""What a page is made of, checked and in one form: maps, neighbours, pictures and scores of rows."""
+"""The contents of a page, checked and in one form: maps, neighbours, pictures and scores of rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN_NEIGHBORS = 15  # of a graph
 
 @dataclass(frozen=True)
 class PageMap:
-    """One map of a page, turned onto the first one, and what came with it."""
+    """One map of a page, rotated to match the first one, and everything that came with it."""
 
     name: str
     Y: FloatArray
@@ -37,7 +37,7 @@ class PageMap:
 
 
 def check_maps(maps: Any, frames: Any = None) -> tuple[PageMap, ...]:
-    """The maps in order, all of the same rows; those of as many dimensions as an earlier one are turned onto it."""
+    """The maps in order, all of the same rows; a map with the same number of dimensions as an earlier one is rotated to match it."""
     named = named_maps(maps)
     if not named:
         raise InvalidInputError("maps must hold at least one map; got an empty dict.")
@@ -62,13 +62,13 @@ def check_maps(maps: Any, frames: Any = None) -> tuple[PageMap, ...]:
 
 
 def named_maps(maps: Any) -> dict[str, Any]:
-    """The maps by name; a single one is named by its file or method."""
+    """The maps by name; a single map is named after its file or method."""
     named = maps if isinstance(maps, Mapping) else {_name_of(maps): maps}
     return {str(name): source for name, source in named.items()}
 
 
 def by_map(content: Any, names: list[str], what: str, shared: bool = False) -> dict[str, Any]:
-    """The content of each map: from a dict by the maps' names, or one for the first map, or for all if `shared`."""
+    """The content for each map: from a dict by the maps' names; otherwise for the first map, or for all maps if `shared`."""
     if content is None:
         return {}
     if not isinstance(content, Mapping):
@@ -80,7 +80,7 @@ def by_map(content: Any, names: list[str], what: str, shared: bool = False) -> d
 
 
 def check_neighbors(neighbors: Any, maps: tuple[PageMap, ...]) -> NDArray[np.int32] | None:
-    """True neighbours of every row, n × k, −1 for none; by default those that the first map was made from."""
+    """True neighbours of every row, n × k, −1 for none; by default the neighbours that the first map was made from."""
     if neighbors is False:
         return None
     if neighbors is None:
@@ -117,7 +117,7 @@ def check_lists(lists: Any, n: int, name: str) -> list[NDArray[np.int64]]:
 
 
 def check_images(images: Any, n: int) -> NDArray[np.uint8] | None:
-    """Pictures as bytes, n × height × width × (1 or 3): bytes as they are, other numbers stretched from least to most."""
+    """Pictures as bytes, n × height × width × (1 or 3). Bytes are kept; other numbers are scaled from their smallest to their largest value."""
     if images is None:
         return None
     pictures = np.asarray(images)
@@ -135,7 +135,7 @@ def check_images(images: Any, n: int) -> NDArray[np.uint8] | None:
 
 
 def check_scores(scores: Any, maps: tuple[PageMap, ...]) -> list[dict[str, Any]]:
-    """One entry per measure with one value per map: of a Faithfulness or dict for the first map, or a dict of these by map."""
+    """One entry per score with one value per map, from a Faithfulness or dict for the first map, or from a dict of these by map."""
     if scores is None:
         return []
     names = [m.name for m in maps]

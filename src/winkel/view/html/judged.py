@@ -1,7 +1,7 @@
-"""How far the maps of a page can be trusted: scores, reliability of each point and seams, computed without being asked.
+"""How far the maps of a page can be trusted: scores, reliability of each point and seams, computed by default.
 
-Everything is by lists of 15 neighbours, which a fitted map has already; scores are those of a sample where the data is large, so
-that all of it takes less time than the map.
+Everything uses lists of 15 neighbours, which a fitted map already has. If the data is large, scores come from a sample, so
+that all of this takes less time than the map.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SCORES = (
 
 @dataclass
 class Judged:
-    """What was found of each map, by its name."""
+    """The results for each map, by its name."""
 
     scores: dict[str, Faithfulness] = field(default_factory=dict)
     reliability: dict[str, FloatArray] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Judged:
 def judge(
     sources: dict[str, Any], shown: tuple[PageMap, ...], data: Any, metric: Metric, trust: bool | None
 ) -> Judged:
-    """How far each map can be trusted, by `data` or by the rows that its estimator keeps; seams of any with a graph."""
+    """How far each map can be trusted, from `data` or from the rows that its estimator keeps; seams of every map with a graph."""
     found = Judged()
     for page_map in shown:
         source, name = sources[page_map.name], page_map.name

@@ -1,4 +1,4 @@
-"""The HTML of the explorer: the program, its style and the data in one text, and a policy that forbids the rest."""
+"""The HTML of the explorer: the program, its style and the data in one text, and a policy that forbids everything else."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def style() -> str:
 
 
 def policy(connect: str = "'none'") -> str:
-    """The content-security policy of the page: this program and this style, pictures made by it, nothing else.
+    """The content-security policy of the page: it allows this program, this style and pictures that the program makes, and nothing else.
 
-    `connect` says where data may be fetched from: nowhere in a file, "'self'" for a page that a local server gives.
+    `connect` says from where data may be fetched: from nowhere for a file, from "'self'" for a page that a local server sends.
     """
     return "; ".join(
         [
@@ -47,7 +47,7 @@ def policy(connect: str = "'none'") -> str:
 
 
 def page(title: str, parts: Mapping[str, bytes] | None) -> str:
-    """The whole page. With `parts` the data is inside; without, the page fetches `data/NAME` beside its own address."""
+    """The whole page. With `parts`, the data is in the page; without, the page fetches `data/NAME` relative to its own address."""
     inside = parts is not None
     blocks = [
         f'<script type="application/octet-stream" data-part="{html.escape(name)}">{to_text(data)}</script>'

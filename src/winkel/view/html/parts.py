@@ -1,4 +1,4 @@
-"""The parts of an explorer page: what is drawn at once, and what may come a moment later."""
+"""The parts of an explorer page: the part that is drawn at once, and the parts that may come a moment later."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def build_parts(
     names: Any = None,
     features: bool = False,
 ) -> dict[str, bytes]:
-    """The compressed parts of a page by name; "main" is there always, and names the others."""
+    """The compressed parts of a page by name; "main" is always there, and names the others."""
     optional(check_text, "title", title)
     shown = check_maps(maps, frames)
     label_name = labels if isinstance(labels, str) else _column_name(labels, "labels")

@@ -1,4 +1,4 @@
-"""What a page tells of regions of its maps: names to write on them, and the columns of the data by which they differ."""
+"""What a page says about regions of its maps: names to write on them, and the columns of the data in which they differ."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Told:
         fields: Any,
         data: Any,
     ) -> Told:
-        """What can be told of these maps, from what was passed for the page."""
+        """Names and columns for these maps, from the arguments of the page."""
         n = shown[0].n
         rows = next((rows for m in shown if (rows := _rows_of(sources[m.name], data, n)) is not None), None)
         source = sources[shown[0].name]
@@ -67,7 +67,7 @@ def _rows_of(source: Any, data: Any, n: int) -> Table | None:
 
 
 def table_of_features(features: Any, n: int) -> Table:
-    """The Table of the n rows whose columns a page is to hold; of an AnnData object its genes."""
+    """The Table of the n rows whose columns the page will contain; for an AnnData object these are its genes."""
     table = as_table(features, use_rep="X" if is_anndata(features) else None, name="features")
     if table.shape[0] != n:
         raise InvalidInputError(f"features must have the rows of the maps, {n}; got {table.shape[0]}.")
@@ -75,7 +75,7 @@ def table_of_features(features: Any, n: int) -> Table:
 
 
 def features_part(told: Told, order: NDArray[np.intp]) -> Part:
-    """The columns of the data, as many as a page may hold: those that differ most between regions of the first map."""
+    """The columns of the data, as many as a page may contain, beginning with those that differ most between regions of the first map."""
     if told.table is None:
         raise InvalidInputError(
             "features=True needs the data of the maps: pass data, or the fitted estimator if it keeps its rows."
