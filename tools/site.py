@@ -23,6 +23,7 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "build" / "pictures"
 _SECONDS = 600  # of one example, at most
+_LINES = 24  # of what an example printed, at most
 # Page of the site: the file of the repository that it shows.
 TAKEN_IN = {
     "design.md": "ARCHITECTURE.md",
@@ -60,18 +61,19 @@ FURTHER = {
     "view.lvm": "most_uncertain plot_density plot_uncertain plot_variance",
     "view.tsm": "plot_angles plot_by_dimension",
 }
+# Title, part of the package, page under reference/.
 SECTIONS = (
-    ("Estimators", "estimators"),
-    ("Can I trust this map?", "measures"),
-    ("Pictures and pages", "view"),
-    ("Problems and their parts", "problem"),
-    ("Other names", ""),
+    ("Estimators", "estimators", "estimators"),
+    ("Can I trust this map?", "measures", "trust"),
+    ("Pictures and pages", "view", "view"),
+    ("Problems and their parts", "problem", "problems"),
+    ("Other names", "", "other"),
 )
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made here."""
-    made = {"reference.md": reference()} | {
+    made = reference() | {
         page: _linked((ROOT / source).read_text(encoding="utf-8"), Path(source).parent)
         for page, source in TAKEN_IN.items()
         if (ROOT / source).is_file()
@@ -123,35 +125,107 @@ def _linked(text: str, folder: Path) -> str:
     return re.sub(r"(?<!!)\[([^]]*)\]\(([^)\s]+)\)", mend, text)
 
 
-def reference() -> str:
-    """The page of all public names, by the part of the package that they come from."""
+def reference() -> dict[str, str]:
+    """The pages of all public names, by the part of the package that they come from, and the page that lists them."""
     import winkel as wk
 
     names = [name for name in wk.__all__ if name != "__version__"]
     modules = [name for name in names if isinstance(getattr(wk, name), types.ModuleType)]
-    lines = ["# Reference", "", "Every public name, as its docstring says it.", ""]
     left = [name for name in names if name not in modules]
-    for title, part in SECTIONS:
+    index = ["# Reference", "", "Every public name, with the first line of what its page says.", ""]
+    pages: dict[str, str] = {}
+    inside = {
+        getattr(getattr(wk, name), inner)
+        for name in modules
+        if name in MODULES
+        for inner in _public(wk, name)
+    }
+    for title, part, page in SECTIONS:
         here = sorted(name for name in left if _module(getattr(wk, name)).startswith(f"winkel.{part}"))
         left = [name for name in left if name not in here]
-        lines += [f"## {title}", ""]
+        lines = [f"# {title}", "", *(_shared() if part == "estimators" else ())]
         for name in here:
-            lines += [f"::: {_module(getattr(wk, name))}.{name}", ""]
+            if getattr(wk, name) not in inside:  # else it stands on the page of its module
+                lines += [f"::: {_module(getattr(wk, name))}.{name}", ""]
+        pages[f"reference/{page}.md"] = "\n".join(lines)
+        index += _listed(title, page, {f"wk.{name}": getattr(wk, name) for name in here})
     for name in (name for name in MODULES if name in modules):
-        lines += [f"## `wk.{name}`", ""]
-        for inner in sorted(getattr(getattr(wk, name), "__all__", ())):
+        lines, here = [f"# `wk.{name}`", ""], {}
+        for inner in _public(wk, name):
             value = getattr(getattr(wk, name), inner)
-            if not (inspect.isclass(value) or inspect.isfunction(value)):
-                continue
+            here[f"{name}.{inner}"] = value
             if _is_written(value, inner):
                 lines += [f"::: {_module(value)}.{inner}", ""]
             else:
-                lines += [f"### {inner}", "", (inspect.getdoc(value) or "").partition("\n")[0], ""]
+                lines += [f"## {inner}", "", _first_line(value), ""]
+        pages[f"reference/{name}.md"] = "\n".join(lines)
+        index += _listed(f"`wk.{name}`", name, here)
+    lines = [
+        "# Further modules",
+        "",
+        "Names that other pages send to. Import them from the module that is named.",
+        "",
+    ]
     for name, inside in FURTHER.items():
         lines += [f"## `winkel.{name}`", ""]
         for inner in inside.split():
-            lines += [f"::: winkel.{name}.{inner}", ""]
-    return "\n".join(lines)
+            lines += [f"::: winkel.{name}.{inner}", "    options:", "      heading_level: 3", ""]
+    pages["reference/further.md"] = "\n".join(lines)
+    index += ["## [Further modules](reference/further.md)", ""]
+    index += [
+        f"- `winkel.{name}`: {', '.join(f'`{one}`' for one in of.split())}" for name, of in FURTHER.items()
+    ]
+    return {"reference.md": "\n".join(index), **pages}
+
+
+def _public(package: Any, name: str) -> list[str]:
+    """The classes and functions of a public module."""
+    module = getattr(package, name)
+    found = {inner: getattr(module, inner) for inner in getattr(module, "__all__", ())}
+    return sorted(
+        inner for inner, value in found.items() if inspect.isclass(value) or inspect.isfunction(value)
+    )
+
+
+def _listed(title: str, page: str, here: dict[str, Any]) -> list[str]:
+    """A part of the list of all names."""
+    lines = [f"## [{title}](reference/{page}.md)", "", "| name | what it is |", "| --- | --- |"]
+    for name, value in sorted(here.items(), key=lambda each: each[0].lower()):
+        inner = name.rpartition(".")[2]
+        shown = f"[`{name}`][{_module(value)}.{inner}]" if _is_written(value, inner) else f"`{name}`"
+        lines.append(f"| {shown} | {_first_line(value).replace('|', '&#124;')} |")
+    return [*lines, ""]
+
+
+def _first_line(value: Any) -> str:
+    return (inspect.getdoc(value) or "").partition("\n")[0]
+
+
+def _shared() -> list[str]:
+    """Parameters, attributes and methods that every estimator has: subclasses get them when they are made, so no source lists them there."""
+    from winkel.estimators.base import Embedder
+
+    lines = ["## What every estimator has", ""]
+    for title, told in (
+        ("parameter", Embedder._SHARED_PARAMETERS),
+        ("attribute", Embedder._SHARED_ATTRIBUTES),
+    ):
+        lines += [f"| {title} | type | meaning |", "| --- | --- | --- |"]
+        for name, text in told.items():
+            head, _, meaning = text.partition("\n")
+            lines.append(f"| `{name}` | {head.partition(' : ')[2]} | {' '.join(meaning.split())} |")
+        lines.append("")
+    for name in ("graph_", "n_iter_", "objective_", "history_", "status_"):
+        lines.append(f"- `{name}`: {_first_line(getattr(Embedder, name))}")
+    lines.append("")
+    for name in (
+        "Embedder.fit_transform",
+        "Embedder.faithfulness",
+        "Embedder.save",
+        "ItemsEmbedder.inverse_transform",
+    ):
+        lines += [f"::: winkel.estimators.base.{name}", "    options:", "      heading_level: 3", ""]
+    return lines
 
 
 def _is_written(value: Any, name: str) -> bool:
@@ -173,45 +247,58 @@ def _digest(*parts: Path) -> str:
 
 
 def _gallery() -> tuple[str, list[Path]]:
-    """The page of examples with their pictures, and the pictures; scripts whose data is not there are named."""
+    """The page of examples with what they draw, and the files; scripts whose data is not there are named."""
     lines = ["# Gallery", "", "Made by the scripts in `examples/` when this site was built.", ""]
     pictures: list[Path] = []
     for script in sorted((ROOT / "examples").glob("*.py")):
         first = (
             inspect.cleandoc(re.match(r'"""(.*?)"""', script.read_text(encoding="utf-8"), re.S)[1])
         ).splitlines()[0]
-        made, trouble = _run_example(script)
+        made, told = _run_example(script)
         lines += [f"## {script.stem}", "", f"{first} (`examples/{script.name}`)", ""]
-        lines += [f"![{path.stem}](gallery/{path.name})" for path in made] or [
-            f"*No picture here: {trouble}*"
+        drawn = [path for path in made if path.suffix == ".png"]
+        pages = [path for path in made if path.suffix == ".html"]
+        lines += [f"![{path.stem}](gallery/{path.name})" for path in drawn]
+        lines += ["" for _ in pages[:1]] + [
+            f"[Open the page it writes](gallery/{path.name})" for path in pages
         ]
-        lines.append("")
+        lines += ["", *([] if drawn else told.splitlines()), ""]
         pictures += made
     return "\n".join(lines), pictures
 
 
 def _run_example(script: Path) -> tuple[list[Path], str]:
+    """The pictures and the page of an example, and what to say where there are none."""
     folder = PICTURES / f"{script.stem}-{_digest(script)}"
     if not folder.is_dir():
         making = folder.with_suffix(".part")  # takes its name once the script has ended
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir(parents=True)
-        (making / "status").write_text(_trouble([sys.executable, str(script), str(making)], making))
+        (making / "status").write_text(_told([sys.executable, str(script), str(making)], making))
         making.replace(folder)
-    made = sorted(path for path in folder.rglob("*.png") if path.stat().st_size < 2_000_000)
-    return [_named(path, script.stem) for path in made[:4]], (folder / "status").read_text()
+    small = [path for path in sorted(folder.rglob("*.*")) if path.stat().st_size < 2_000_000]
+    drawn = [path for path in small if path.suffix == ".png"]
+    pages = [path for path in small if path.suffix == ".html"]
+    return [_named(path, script.stem) for path in drawn[:4] + pages[:1]], (folder / "status").read_text()
 
 
-def _trouble(command: list[str], folder: Path) -> str:
-    """Why a script that was run there made no picture."""
+def _told(command: list[str], folder: Path) -> str:
+    """What a script that was run there printed, or why it ended early."""
     environment = os.environ | {"MPLBACKEND": "agg"}
     try:
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_SECONDS
         )
     except subprocess.TimeoutExpired:
-        return f"it was stopped after {_SECONDS} seconds."
-    return done.stderr.strip().splitlines()[-1] if done.returncode else "it draws none."
+        return f"*No picture here: it was stopped after {_SECONDS} seconds.*"
+    if done.returncode:
+        why = done.stderr.strip().splitlines()[-1]
+        if "MissingFileError" in why:
+            why = "the data it needs were not at hand when this site was built ([where to put them](data.md#well-known-data))."
+        return f"*No picture here: {why}*"
+    lines = done.stdout.rstrip().splitlines()
+    cut = [*lines[:_LINES], "…"] if len(lines) > _LINES else lines
+    return "\n".join(["It prints:", "", "```text", *cut, "```"])
 
 
 def _named(path: Path, stem: str) -> Path:
