@@ -81,8 +81,22 @@ def small_maps(maps: Mapping[str, Any], path: Path, *, labels: Any = None, value
             linewidths=0,
             cmap="RdBu" if labels is None else "tab20",
         )
-        ax.set_title("\n".join(wrap(name, 36)), fontsize=8)
+        outside = focus(ax, Y)
+        title = f"{name} ({outside} of {len(Y)} points outside)" if outside else name
+        ax.set_title("\n".join(wrap(title, 36)), fontsize=8)
     save_small(figure, path)
+
+
+def focus(ax: Any, Y: np.ndarray) -> int:
+    """Axes on the middle 96 % of many points where a few far ones would squeeze them; how many then lie outside."""
+    if len(Y) <= 100:
+        return 0
+    low, high = np.quantile(Y[:, :2], [0.02, 0.98], axis=0)
+    low, high = low - 0.2 * (high - low), high + 0.2 * (high - low)
+    if np.all(np.ptp(Y[:, :2], axis=0) < 2.0 * (high - low)):
+        return 0
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    return int(np.sum(np.any((Y[:, :2] < low) | (Y[:, :2] > high), axis=1)))
 
 
 def curves(path: Path, series: Mapping[str, Any], xlabel: str, ylabel: str, *, log: bool) -> None:
