@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -69,7 +70,32 @@ def check(folder: Path, release: bool) -> list[str]:
     return wrong
 
 
+def audit(wheel: Path) -> list[str]:
+    """What is wrong with the wheel by the tools of others: symbols of the system's libraries, and Python's stable interface."""
+    wrong = []
+    if sys.platform.startswith("linux"):
+        shown = _run("auditwheel", "show", str(wheel))
+        tag = re.search(r'platform tag: "(\w+)"', shown.stdout)
+        print(f"auditwheel: {tag[1] if tag else 'no tag'} as built here; cibuildwheel builds for manylinux")
+        if shown.returncode or not tag:
+            wrong.append(f"auditwheel finds no platform for {wheel.name}: {shown.stdout}{shown.stderr}")
+    if "-abi3-" in wheel.name:
+        shown = _run("abi3audit", "--strict", "--report", str(wheel))
+        print(f"abi3audit: {'no violation' if not shown.returncode else 'violations'}")
+        if shown.returncode:
+            wrong.append(
+                f"abi3audit: {wheel.name} leaves Python's stable interface: {shown.stdout}{shown.stderr}"
+            )
+    return wrong
+
+
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True)
+
+
 if __name__ == "__main__":
-    found = check(Path(sys.argv[1]), "--release" in sys.argv)
+    folder = Path(sys.argv[1])
+    found = check(folder, "--release" in sys.argv)
+    found += [wrong for wheel in folder.glob("*.whl") for wrong in audit(wheel)]
     print("\n".join(found))
     sys.exit(bool(found))
