@@ -47,6 +47,8 @@ def load(name: str, n: int) -> np.ndarray:
         return wk.datasets.load_digits().X[:n].astype(np.float32)
     if name == "words":
         return word_rows("glove", n)[0]
+    if name == "word2vec":
+        return word_rows("word2vec", n)[0]
     if name == "words100k":
         return (
             wk.datasets.load_words("glove", size="100k").X[:n].astype(np.float32)
@@ -237,7 +239,8 @@ def landmarks(args: argparse.Namespace) -> None:
     print()
     for d, ours, linear in zip(args.dimensions, curves["TSM/LLX"], curves["SVD"]):
         what = f"figs 6 and 7, {args.data}, {len(X)} rows, d = {d}"
-        note = {"other_data": "GloVe's words for FastText's"} if args.data.startswith("words") else {}
+        stand_in = {"words": "GloVe's", "words100k": "GloVe's", "word2vec": "word2vec's"}.get(args.data)
+        note = {"other_data": f"{stand_in} words for FastText's"} if stand_in else {}
         against(
             f"{what}, deviation of TSM/LLX over that of SVD, which the paper finds below 1",
             ours[0] / linear[0],
@@ -458,7 +461,9 @@ def main() -> None:
         "direct": direct,
     }
     parser.add_argument("task", choices=tasks)
-    parser.add_argument("--data", choices=("digits", "mnist", "words", "words100k"), default="mnist")
+    parser.add_argument(
+        "--data", choices=("digits", "mnist", "words", "words100k", "word2vec"), default="mnist"
+    )
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--dimensions", type=int, nargs="+", default=[4, 8, 16])
     parser.add_argument("--updates", type=int, default=100)

@@ -1,7 +1,7 @@
 """Figures 8, 9 and 11 of Saul (2023): the objective along the updates, Isomap beside TSM, and Isomap's eigenvalues.
 
     python -m benchmarks.paper.tsm_appendix --data mnist --rows 2000 --dimensions 2 4 8 16 32
-    python -m benchmarks.paper.tsm_appendix --data words --rows 2000 --dimensions 4 8 16 32
+    python -m benchmarks.paper.tsm_appendix --data word2vec --rows 2000 --dimensions 4 8 16 32
 
 The paper has 14 000 images and 25 000 words. Pictures go to --out.
 """
@@ -46,7 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", choices=("digits", "mnist", "words"), default="mnist")
+    parser.add_argument("--data", choices=("digits", "mnist", "words", "word2vec"), default="mnist")
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--dimensions", type=int, nargs="+", default=[2, 4, 8, 16, 32])
     parser.add_argument("--updates", type=int, default=100)
