@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+from typeset import typeset
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "build" / "pictures"
@@ -35,6 +36,7 @@ TAKEN_IN = {
     "papers.md": "benchmarks/paper/results/README.md",
     "security.md": "SECURITY.md",
 }
+MATHEMATICAL = ("mde.md", "forces.md", "lvm.md", "tsm.md", "kds.md")
 # Public modules whose names the reference lists under them.
 MODULES = (
     "data",
@@ -90,7 +92,9 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> str:
-    """Links to sources outside docs/ become their names; marks for pictures become pictures."""
+    """Links to sources outside docs/ become their names; marks for pictures become pictures; mathematics is typeset."""
+    if page.file.src_uri in MATHEMATICAL:
+        markdown = typeset(markdown)
     if page.file.src_uri.endswith("reading.md"):
         for name, (path, caption) in _lying_maps().items():
             files.append(File.generated(config, f"gallery/{path.name}", abs_src_path=str(path)))
