@@ -1,7 +1,7 @@
 """winkel: low-dimensional maps of high-dimensional data, and how far each can be trusted.
 
-Names are imported when first used, so that `import winkel` takes a few milliseconds. `_NAMES` says where each one
-lives; estimators are those of the registry. The stub `__init__.pyi` is made from both (`make stubs`).
+Names are imported when first used, so that `import winkel` takes a few milliseconds. `_NAMES` says in which module each
+name is; estimators come from the registry. The stub `__init__.pyi` is generated from both (`make stubs`).
 """
 
 from __future__ import annotations

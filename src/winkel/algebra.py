@@ -1,12 +1,12 @@
-"""Linear algebra and elementary functions whose bytes depend on nothing but their input.
+"""Linear algebra and elementary functions whose bytes depend only on their input.
 
-NumPy hands products to BLAS, decompositions to LAPACK and exponentials to vector code, and all of these choose their way by the
-processor: the last digits differ from one machine to another, and what is iterated grows from there. Where values decide
-the bytes of a result, these functions stand in for them. They compute in double precision, on one thread unless told otherwise, in
-an order that the source fixes (`core/algebra.hpp`, `core/vecmath.hpp`).
+NumPy uses BLAS for products, LAPACK for decompositions and vector code for exponentials, and all of these choose their algorithm by the
+processor. So the last digits differ from one machine to another, and iterations amplify the difference. If values decide
+the bytes of a result, these functions are used instead. They compute in double precision, by default on one thread, in
+an order that the source code fixes (`core/algebra.hpp`, `core/vecmath.hpp`).
 
-What NumPy does by itself (sums, sorting, elementwise arithmetic and square roots, `einsum` without `optimize`) is the same on every
-processor and needs no stand-in.
+Operations that NumPy does itself (sums, sorting, elementwise arithmetic and square roots, `einsum` without `optimize`) are the same on every
+processor and need no replacement.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def norm(a: Any) -> float:
 
 
 def eigh(a: Any, n_jobs: int = 1, *, largest: int | None = None) -> tuple[Matrix, Matrix]:
-    """Ascending eigenvalues of a symmetric matrix, and its eigenvectors as columns; if asked for, only those of so many largest."""
+    """Ascending eigenvalues of a symmetric matrix, and its eigenvectors as columns; optionally only a number of the largest."""
     a = np.ascontiguousarray(a, dtype=np.float64)
     values, vectors = _core.symmetric_eigen(a, len(a) if largest is None else largest, n_jobs)
     return values, np.ascontiguousarray(vectors.T)
@@ -97,9 +97,9 @@ def largest_of_operator(
     settled: float = _SETTLED,
     restarts: int = _RESTARTS,
 ) -> tuple[Matrix, Matrix]:
-    """The same for a matrix known by its product with a block of vectors: block Krylov, restarted with its best vectors.
+    """The same for a matrix that is given by its product with a block of vectors: block Krylov, restarted with its best vectors.
 
-    It ends when residuals are `settled` times the largest eigenvalue, or after so many `restarts`.
+    It ends when residuals are at most `settled` times the largest eigenvalue, or after a number of `restarts`.
     """
     width = min(count + _SPARE, n)
     block = np.asarray(_core.random_normal(0, 0, 0, n * width)).reshape(n, width)
@@ -131,7 +131,7 @@ def largest_of_operator(
 
 
 def qr(a: Any) -> tuple[Matrix, Matrix]:
-    """Orthonormal columns and the upper triangle whose product is `a`; where `a` is wider than tall, of its first columns."""
+    """Orthonormal columns and the upper triangle whose product is `a`; if `a` is wider than tall, the columns are those of its first columns."""
     a = np.asarray(a, dtype=np.float64)
     n, p = a.shape
     if p > n:
@@ -163,7 +163,7 @@ def svd(a: Any) -> tuple[Matrix, Matrix, Matrix]:
 
 
 def pinv(a: Any) -> Matrix:
-    """The pseudoinverse, as NumPy's with its default tolerance."""
+    """The pseudoinverse, like NumPy's with its default tolerance."""
     left, strength, right = svd(a)
     large = strength > 1e-15 * strength.max(initial=0.0)
     inverse = np.divide(1.0, strength, out=np.zeros_like(strength), where=large)
@@ -243,8 +243,8 @@ def _each(function: Callable[[Matrix], Matrix], x: Any) -> Any:
 def one_blas_thread() -> Iterator[None]:
     """BLAS on one thread, so that n_jobs changes no bytes, and with the memory that it needs, or a MemoryError.
 
-    OpenBLAS ends the process where it is refused memory. It asks when a thread first uses it and keeps what it gets, so here it
-    is made to ask as soon as the same amount has been seen to be free.
+    OpenBLAS ends the process if it cannot get memory. It allocates memory when a thread first uses it, and keeps it. So here it is made to
+    allocate at once, after a check that the same amount of memory is free.
     """
     controller = ThreadpoolController().select(user_api="blas")
     state = (os.getpid(), len(controller))

@@ -1,6 +1,6 @@
-"""Checks of parameters: one wording for all, "name must be <what is allowed>; got <what was received>."
+"""Checks of parameters, all with the same wording: "name must be <what is allowed>; got <what was received>."
 
-Every check returns the value in its plain form (int, float, str, ...) or raises InvalidParameterError.
+Every check returns the value as a plain type (int, float, str, ...) or raises InvalidParameterError.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _S = TypeVar("_S", bound=np.generic)
 
 
 def refuse(name: str, allowed: str, received: object, advice: str = "") -> NoReturn:
-    """Raise the error that every check raises: `received` is shown as Python writes it."""
+    """Raise the error of a check; `received` is shown as its repr."""
     text = repr(received)
     _refuse(name, allowed, text if len(text) <= 80 else f"{text[:77]}...", advice)
 
@@ -36,7 +36,7 @@ def _refuse(name: str, allowed: str, received: str, advice: str = "") -> NoRetur
 
 
 def integer(name: str, value: Any, low: int | None = None, high: int | None = None, *, also: str = "") -> int:
-    """`value` as an int in [low, high]; True and False are no numbers here.
+    """`value` as an int in [low, high]; True and False do not count as numbers.
 
     `also` says what else the parameter takes, for the message.
     """
@@ -59,7 +59,7 @@ def number(
     high_open: bool = False,
     also: str = "",
 ) -> float:
-    """`value` as a finite float between `low` and `high`, the ends included unless said otherwise.
+    """`value` as a finite float between `low` and `high`, including the ends unless `low_open` or `high_open`.
 
     `also` says what else the parameter takes, for the message.
     """
@@ -95,7 +95,7 @@ def choice(name: str, value: Any, allowed: Iterable[str], *, also: str = "") -> 
 def optional(
     check: Callable[Concatenate[str, Any, _P], _T], name: str, value: Any, *args: _P.args, **kwargs: _P.kwargs
 ) -> _T | None:
-    """None, or what `check` makes of `value`."""
+    """None if `value` is None, otherwise the result of `check`."""
     if value is None:
         return None
     try:
@@ -113,7 +113,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def instance(name: str, value: Any, kind: type[_T], allowed: str) -> _T:
-    """`value`, an object of class `kind`; `allowed` says in words what that is."""
+    """`value`, an object of class `kind`; `allowed` describes that in words."""
     if not isinstance(value, kind):
         refuse(name, allowed, value)
     return value
@@ -128,7 +128,7 @@ def array(
     low: float | None = None,
     low_open: bool = False,
 ) -> NDArray[Any]:
-    """`value` as an array of finite numbers of a `shape`, in which None stands for any length."""
+    """`value` as an array of finite numbers with this `shape`, in which None stands for any length."""
     allowed = _array_of(shape)
     try:
         numbers = np.asarray(value, dtype=dtype)
@@ -150,7 +150,7 @@ def array(
 def positions(
     name: str, value: ArrayLike, shape: tuple[int | None, ...], *, dtype: Any = np.float64
 ) -> NDArray[Any]:
-    """`value` as the places at which a map starts: an array of finite numbers, not all rows of it in one place."""
+    """`value` as the starting places of a map: an array of finite numbers whose rows are not all equal."""
     places = array(name, value, shape, dtype=dtype)
     if len(places) > 1 and (places == places[0]).all():
         _refuse(
@@ -163,7 +163,7 @@ def positions(
 
 
 def text(name: str, value: Any) -> str:
-    """`value`, a text that can be written to a file: no half of a pair of UTF-16 code units."""
+    """`value`, a text that can be written to a file, without unpaired UTF-16 surrogates."""
     if not isinstance(value, str):
         refuse(name, "text", value)
     try:
@@ -196,19 +196,19 @@ def existing_file(name: str, value: Any) -> Path:
 
 
 def new_file(name: str, value: Any) -> Path:
-    """`value` as the path of a file that can be written: its folder exists, and it is no folder itself."""
+    """`value` as the path of a file that can be written: its folder exists, and it is not a folder itself."""
     file = path(name, value)
     if file.is_dir():
         refuse(name, "the name of a file", str(file), "It is a folder.")
     if not file.parent.is_dir():
         raise MissingFileError(
-            f"The folder {str(file.parent)!r} does not exist, so {file.name!r} cannot be written there. Make it first."
+            f"The folder {str(file.parent)!r} does not exist, so {file.name!r} cannot be written there. Create it first."
         )
     return file
 
 
 def plain_json(value: Any, where: str) -> Any:
-    """`value` in JSON's own types: NumPy numbers as Python ones, tuples as lists; all else is refused."""
+    """`value` in the types of JSON: NumPy numbers become Python numbers, tuples become lists; everything else is refused."""
     if isinstance(value, np.bool_ | np.integer | np.floating):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -255,7 +255,7 @@ def _plain(bound: float) -> str:
 
 
 def frozen(array: NDArray[_S]) -> NDArray[_S]:
-    """`array` itself if nobody can write to it, else a read-only copy."""
+    """`array` itself if nobody can write to it, otherwise a read-only copy."""
     if not _unchanging(array):
         array = array.copy()
         array.flags.writeable = False

@@ -1,4 +1,4 @@
-"""The frozen result of every method, with how it ended and what it went through; its file, and `load`, which opens every file."""
+"""The frozen result of every method, with its status and history; its file, and `load`, which opens every file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Status:
     word : str
         "converged", "max_iter", "time_limit", "interrupted", "stopped" or "failed".
     sentence : str
-        The same in words, with numbers.
+        A description in words, with numbers.
     """
 
     word: str
@@ -66,20 +66,20 @@ class Status:
 
 @dataclass(frozen=True, eq=False)
 class History(Mapping[str, NDArray[Any]]):
-    """Read-only columns with one entry an iteration, the start included.
+    """Read-only columns with one entry per iteration, including the start.
 
-    It is a mapping from names to columns: the ones below, and whatever else the solver recorded.
+    It is a mapping from names to columns: those below, and further ones that the solver recorded.
 
     Attributes
     ----------
     iteration : ndarray
-        Number of the iteration, from 0.
+        Number of the iteration, counted from 0.
     objective : ndarray
-        What the solver makes small.
+        The value that the solver minimizes.
     residual : ndarray
-        What `tol` is compared with; NaN where it is not known.
+        The value that is compared with `tol`; NaN if it is not known.
     seconds : ndarray
-        Time since the start, that before a checkpoint was continued included.
+        Time since the start, including the time before a checkpoint from which the run continued.
     """
 
     columns: Mapping[str, NDArray[Any]]
@@ -124,7 +124,7 @@ class History(Mapping[str, NDArray[Any]]):
 
     @property
     def n_rows(self) -> int:
-        """The number of recorded iterates: the iterations and the start."""
+        """The number of recorded entries: the iterations and the start."""
         return len(self.columns["iteration"])
 
     def __eq__(self, other: object) -> bool:
@@ -143,12 +143,12 @@ class History(Mapping[str, NDArray[Any]]):
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """Iterates kept on the way.
+    """Intermediate maps that were kept.
 
     Attributes
     ----------
     iteration : ndarray of shape (n_frames,)
-        The steps after which each was kept.
+        The iteration after which each map was kept.
     Y : ndarray of shape (n_frames, n, n_components)
         The maps, in single precision.
     """
@@ -160,9 +160,9 @@ class Frames:
         return len(self.iteration)
 
     def turned_to(self, Y: FloatArray) -> Frames:
-        """The same frames, each turned or reflected about the origin to lie as near `Y` as it can.
+        """The same frames, each rotated or reflected about the origin to match `Y` as closely as possible.
 
-        For maps that are found up to a rotation, which would otherwise jump from frame to frame.
+        This is for maps that are only determined up to a rotation, which would otherwise jump from frame to frame.
         """
         turned = np.empty_like(self.Y)
         for frame, out in zip(self.Y, turned):
@@ -174,7 +174,7 @@ class Frames:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Embedding:
-    """The map that a method found, with what is needed to judge it and to find it again.
+    """The map that a method found, with everything needed to evaluate and to reproduce it.
 
     It is frozen, and its arrays are read-only. `len(embedding)` is the number of rows, and `numpy.asarray(embedding)` the
     map itself.
@@ -184,23 +184,23 @@ class Embedding:
     Y : ndarray of shape (n, n_components)
         The map.
     objective, residual : float
-        Those of Y; the residual says how far from stationary it is.
+        The objective and residual at Y; the residual says how far Y is from being stationary.
     history : History
         Objective, residual and seconds of every iteration.
     status : Status
-        How the work ended: a word and a sentence.
+        How the run ended: a word and a sentence.
     seed : int or None
-        With `settings` it repeats the run.
+        The seed; together with `settings` it reproduces the run.
     settings : mapping
-        What the method was told and what it chose, as JSON values.
+        The settings that were given and those that the method chose, as JSON values.
     blocks : mapping of str to ndarray
         Further arrays of the method, such as variances.
     graph : Graph or None
-        The graph that was drawn, if there was one.
+        The graph that was embedded, if there was one.
     frames : Frames or None
-        Iterates kept on the way.
+        Intermediate maps that were kept.
     version : str
-        The version of winkel that made it.
+        The version of winkel that made the map.
 
     Examples
     --------
@@ -280,7 +280,7 @@ class Embedding:
 
 
 def to_arrays(embedding: Embedding) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """An embedding as JSON values and arrays, for its own file or as part of another one."""
+    """An embedding as JSON values and arrays, for a file of its own or as a part of another file."""
     packer = Packer()
     meta: dict[str, Any] = {
         "Y": packer.pack(embedding.Y, "Y"),
@@ -305,7 +305,7 @@ def to_arrays(embedding: Embedding) -> tuple[dict[str, Any], dict[str, NDArray[A
 
 
 def from_arrays(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Embedding:
-    """The embedding that `to_arrays` took apart."""
+    """The embedding that was converted by `to_arrays`."""
     try:
         graph = meta["graph"]
         if not isinstance(meta["settings"], dict):
@@ -359,23 +359,23 @@ def from_archive(archive: Archive) -> Embedding:
 
 
 def load(path: str | os.PathLike[str], *, max_memory: int | float | str | None = None) -> Any:
-    """What was saved at `path`: an Embedding, or a fitted estimator.
+    """The Embedding or fitted estimator that was saved at `path`.
 
     Nothing in the file is ever executed. A file that is damaged, truncated, foreign or written in a newer
-    format raises ModelFileError, which says which of these it is.
+    format raises ModelFileError, whose message says which of these it is.
 
     Parameters
     ----------
     path : str or path
-        A file that `save` of an Embedding or an estimator wrote.
+        A file written by `save` of an Embedding or an estimator.
     max_memory : int, str or None, default=None
-        Most memory that its arrays may take, in bytes or as text such as "4GB": checked before any of them is decompressed.
-        None is what this computer has free.
+        Largest amount of memory for its arrays, in bytes or as text such as "4GB"; it is checked before any array is decompressed.
+        None is the free memory of this computer.
 
     Returns
     -------
     Embedding or estimator
-        What was saved, with the same bytes.
+        The saved object, with the same bytes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Every error and warning winkel raises. Each is also the built-in kind a caller would expect to catch."""
+"""Every error and warning that winkel raises. Each is also of the built-in type that a caller would expect to catch."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class WinkelError(Exception):
 
 
 class InvalidInputError(WinkelError, ValueError):
-    """The data cannot be used as it is: the message says where, what is allowed and what to do."""
+    """The data cannot be used as it is; the message says where the problem is, what is allowed and what to do."""
 
 
 class InvalidTypeError(InvalidInputError, TypeError):
-    """The data holds an object that is not a number at all."""
+    """The data contains an object that is not a number at all."""
 
 
 class InvalidParameterError(WinkelError, ValueError):
@@ -46,11 +46,11 @@ class InvalidParameterError(WinkelError, ValueError):
 
 
 class MissingDependencyError(WinkelError, ImportError):
-    """An optional package is needed for what was asked; the message holds the install command."""
+    """An optional package is needed; the message contains the command to install it."""
 
 
 class MemoryLimitError(WinkelError, MemoryError):
-    """The work was forecast to need more memory than `max_memory` allows, and was not started; or the system gave no more."""
+    """The work was forecast to need more memory than `max_memory` allows, and was not started; or the system ran out of memory."""
 
 
 class MissingFileError(WinkelError, FileNotFoundError):
@@ -62,11 +62,11 @@ class ModelFileError(WinkelError, ValueError):
 
 
 class UnwritableFileError(WinkelError, OSError):
-    """A file could not be written: no space, no right to, or a folder that went away. What was there before is intact."""
+    """A file could not be written: no space, no permission, or the folder disappeared. An older file of that name is intact."""
 
 
 class WorkerError(WinkelError, RuntimeError):
-    """The workers or the scheduler of a cluster were lost; what was done is kept."""
+    """The workers or the scheduler of a cluster were lost; finished work is kept."""
 
 
 class NotConvergedWarning(UserWarning):
@@ -74,7 +74,7 @@ class NotConvergedWarning(UserWarning):
 
 
 class DataWarning(UserWarning):
-    """The data has a property that a user should know of, and its stated treatment was applied."""
+    """The data has a property that a user should know about; it was handled as documented."""
 
 
 def missing_extra(package: str, extra: str, purpose: str) -> MissingDependencyError:

@@ -1,4 +1,4 @@
-"""`Map`, and the forms it comes in: an array, a fitted estimator, an Embedding, a file (parquet, csv, tsv, npz, h5ad, model)."""
+"""`Map`, and the forms in which maps come: an array, a fitted estimator, an Embedding, a file (parquet, csv, tsv, npz, h5ad, model)."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """The places of rows, and what is known of the rows.
+    """The places of rows, and everything known about the rows.
 
-    `columns` holds further numbers of the method, one value per row; `kept` columns of the data that were to be kept beside;
-    `embedding` is the Embedding that the map comes from, if it is known.
+    `columns` are further numbers of the method, one value per row; `kept` are columns of the data that were kept although they are not
+    features; `embedding` is the Embedding that the map comes from, if it is known.
     """
 
     Y: FloatArray
@@ -67,7 +67,7 @@ class Map:
 def as_map(source: Any, name: str = "map") -> Map:
     """The Map of an n × d array, a fitted estimator, an Embedding or other result with a `Y`, a Map, or a file's path.
 
-    `name` is used in messages. Coordinates are not looked at: whoever needs finite ones checks them.
+    `name` is used in messages. Coordinates are not checked; callers that need finite coordinates check them.
     """
     if isinstance(source, Map):
         return source
@@ -91,7 +91,7 @@ def as_map(source: Any, name: str = "map") -> Map:
 
 
 def of_embedding(embedding: Embedding) -> Map:
-    """The Map of an Embedding, with those of its blocks that hold one number per row."""
+    """The Map of an Embedding, with those of its blocks that have one number per row."""
     n = len(embedding.Y)
     columns = {name: block for name, block in embedding.blocks.items() if block.shape == (n,)}
     return Map(embedding.Y, columns=columns, embedding=embedding)
@@ -100,7 +100,7 @@ def of_embedding(embedding: Embedding) -> Map:
 def read_map(path: str | os.PathLike[str]) -> Map:
     """The map in a map file, a model file, or any file of coordinates that `winkel.data.read` reads.
 
-    One of several maps of an h5ad file is named behind it: `cells.h5ad/obsm/X_umap`.
+    One of several maps of an h5ad file is named after the path of the file: `cells.h5ad/obsm/X_umap`.
     """
     file = Path(path)
     suffix = suffix_of(file)
@@ -192,7 +192,7 @@ def _column_names(file: Path, suffix: str) -> list[str] | None:
     "Writing the map", "Give it more memory, or write .npy; a file that was there is as it was."
 )
 def write_map(path: str | os.PathLike[str] | IO[bytes], map: Map) -> None:
-    """Write a map file, all or nothing; its suffix says the format (csv for a stream). An npy file holds the places alone."""
+    """Write a map file, all or nothing; its suffix determines the format (csv for a stream). An npy file contains only the places."""
     if isinstance(path, str | os.PathLike) and suffix_of(Path(path)) == ".npy":
         with atomic_file(path) as file:
             np.save(file, map.Y, allow_pickle=False)
@@ -222,7 +222,7 @@ def write_h5ad(
 ) -> None:
     """Write an h5ad file with the map in `obsm["X_<name>"]` and its numbers per row in `obs`, all or nothing.
 
-    With `source`, an h5ad file, the new one holds all that is in it too, and its matrices are never loaded; else it holds the
+    With `source`, an h5ad file, the new file also contains everything in it, without loading its matrices; otherwise it contains the
     table.
     """
     anndata = require_anndata("Writing an h5ad file")
@@ -310,7 +310,7 @@ def _write_parquet(file: IO[bytes], columns: Mapping[str, NDArray[Any]]) -> None
 
 
 def require_pyarrow(purpose: str) -> Any:
-    """The package pyarrow, or an error that says how to get it."""
+    """The package pyarrow, or an error that says how to install it."""
     try:
         import pyarrow
         import pyarrow.parquet

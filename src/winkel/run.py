@@ -1,8 +1,8 @@
-"""`Run`, the one context of a call: seed, threads, memory, who watches, how long, and what is written on the way.
+"""`Run`, the context of a call: seed, threads, memory, progress and callbacks, time limit, checkpoints and frames.
 
-The surface makes one from its parameters (`Run.of`), and passes it inward as one argument. It is frozen: a part of
-the work that needs something else gets a changed copy (`stage`, `quiet`, `reseeded`). `Stream` is its random numbers, the
-same ones that the compiled core draws; `resolve_n_jobs`, `resolve_seed` and `parse_memory` say what parameters mean.
+A public function makes a Run from its parameters (`Run.of`) and passes it inward as one argument. It is frozen; a part of
+the work that needs other settings gets a changed copy (`stage`, `quiet`, `reseeded`). `Stream` are its random numbers, the
+same ones that the compiled core draws. `resolve_n_jobs`, `resolve_seed` and `parse_memory` interpret parameters.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from .typing import RandomState
 
 @dataclass(frozen=True)
 class Stream:
-    """An endless sequence of random numbers: number i is a function of (seed, stream, i) and of nothing else.
+    """An endless sequence of random numbers: number i is a function of (seed, stream, i) and nothing else.
 
-    Nothing advances: draws with `start=k` begin at number k, whatever was drawn before, so that any part
-    can be drawn by anyone in any order, and a run that goes on needs to know only where it was. The methods
-    are different readings of the same sequence: to be independent, draws must not share both stream and
+    A Stream has no state: draws with `start=k` begin at number k, whatever was drawn before. So any part
+    can be drawn by any thread in any order, and a run that continues only needs to know where it was. The methods
+    are different readings of the same sequence; to be independent, draws must not share both stream and
     numbers.
     """
 
@@ -47,7 +47,7 @@ class Stream:
 
     @classmethod
     def named(cls, seed: int, name: str) -> Stream:
-        """The stream of `seed` for a purpose such as "init": purposes do not disturb one another."""
+        """The stream of `seed` for a purpose such as "init"; streams of different purposes are independent."""
         return cls(seed, int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little"))
 
     def bits(self, shape: int | tuple[int, ...], *, start: int = 0) -> NDArray[np.uint64]:
@@ -88,12 +88,12 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """How one call is to be carried out. All values are resolved: nothing inward asks what None means.
+    """How one call is carried out. All values are resolved, so internal code never has to interpret None.
 
-    `seed` decides every random number. `n_jobs` threads work, which changes no byte. `max_memory` is a limit in bytes.
-    `verbose` shows progress, `callbacks` are told of each iteration. Solvers stop `time_limit` seconds after `started`,
-    write `checkpoint` every `checkpoint_every` seconds and go on from it where it exists, and keep `keep_frames`
-    iterates. `fingerprint` names the data and settings, so that a checkpoint of other work is refused.
+    `seed` determines every random number. `n_jobs` is the number of threads, which changes no byte. `max_memory` is a limit in bytes.
+    `verbose` shows progress, and `callbacks` are called at each iteration. Solvers stop `time_limit` seconds after `started`,
+    write `checkpoint` every `checkpoint_every` seconds and continue from it if it exists, and keep `keep_frames`
+    intermediate maps. `fingerprint` identifies the data and settings, so that a checkpoint of other work is refused.
     """
 
     seed: int = 0
@@ -122,7 +122,7 @@ class Run:
         checkpoint_every: float = CHECKPOINT_SECONDS,
         keep_frames: int = 0,
     ) -> Run:
-        """The Run that the parameters of a public call ask for, each of them checked."""
+        """The Run for the parameters of a public call, each of which is checked."""
         if callbacks is not None and (isinstance(callbacks, str) or not isinstance(callbacks, Sequence)):
             refuse("callbacks", "None or a list of functions", callbacks)
         if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
@@ -144,17 +144,17 @@ class Run:
         )
 
     def stream(self, purpose: str) -> Stream:
-        """Random numbers for a purpose such as "init"; purposes do not disturb one another."""
+        """Random numbers for a purpose such as "init"; streams of different purposes are independent."""
         return Stream.named(self.seed, purpose)
 
     def stage(self, name: str) -> Run:
-        """The same run for one named part of the work, which has a checkpoint file of its own."""
+        """The same run for one named part of the work, which has its own checkpoint file."""
         if self.checkpoint is None:
             return self
         return replace(self, checkpoint=self.checkpoint.with_name(f"{self.checkpoint.name}{_STAGE}{name}"))
 
     def quiet(self) -> Run:
-        """The same run for work that nobody watches: no progress, callbacks, frames or checkpoint."""
+        """The same run without progress, callbacks, frames and checkpoint."""
         return replace(self, verbose=False, callbacks=(), keep_frames=0, checkpoint=None)
 
     def reseeded(self, seed: int) -> Run:
@@ -167,17 +167,17 @@ class Run:
         return self.time_limit is not None and time.perf_counter() - self.started >= self.time_limit
 
     def check_memory(self, forecast: float, what: str, advice: str) -> None:
-        """Raise MemoryLimitError when `what` is forecast to need more bytes than the limit."""
+        """Raise MemoryLimitError if `what` is forecast to need more bytes than the limit."""
         check_memory(forecast, self.max_memory, what, advice)
 
     def progress(self, steps: Iterable[_Item], what: str, total: int | None = None) -> Iterator[_Item]:
-        """The steps, with a bar on the screen (tqdm, where it is installed) if progress is to be shown."""
+        """The steps, with a progress bar (if tqdm is installed) if progress is shown."""
         if self.verbose:
             steps = _shown(steps, what, total)
         yield from steps
 
     def remove_checkpoints(self) -> None:
-        """Delete the checkpoint file and those of the stages, once the work has come to its end."""
+        """Delete the checkpoint file and those of the stages, once the work is complete."""
         if self.checkpoint is None:
             return
         stages = self.checkpoint.parent.glob(f"{glob.escape(self.checkpoint.name + _STAGE)}*")
@@ -187,7 +187,7 @@ class Run:
 
 
 def bars() -> Any:
-    """The class of tqdm that draws here: a widget in a notebook that can show one, else text; None without tqdm."""
+    """The class of tqdm to use: a widget in a notebook that can show one, otherwise text; None without tqdm."""
     widgets = "ipykernel" in sys.modules and importlib.util.find_spec("ipywidgets") is not None
     try:
         return importlib.import_module("tqdm.auto" if widgets else "tqdm").tqdm
@@ -196,7 +196,7 @@ def bars() -> Any:
 
 
 def end_bar(bar: Any) -> None:
-    """Close a bar whose work has ended, also where it took fewer steps than it might have: those are then all."""
+    """Close the bar of finished work; if the work took fewer steps than expected, those become the total."""
     bar.total = bar.n
     if hasattr(bar, "container"):  # a notebook's, which is drawn from a widget of its own
         bar.container.children[1].max = max(bar.n, 1)
@@ -226,9 +226,9 @@ def _shown(steps: Iterable[_Item], what: str, total: int | None) -> Iterator[_It
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
-    """Number of threads: None for all that this process should use, -1 for every core it may use, -2 all but one.
+    """Number of threads: None for all cores that this process should use, -1 for every core it may use, -2 for all but one.
 
-    What None and -1 respect is listed in docs/runtime.md.
+    docs/runtime.md lists the limits that None and -1 respect.
     """
     if n_jobs is None:
         return min([available_cores(), *_limits("OMP_NUM_THREADS")])
@@ -243,7 +243,7 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
 
 
 def available_cores() -> int:
-    """Cores that this process may use: its affinity, its container's quota and what joblib leaves to it."""
+    """Number of cores that this process may use, by its affinity, the quota of its container and the limits of joblib."""
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     return min([affinity, *cgroup_quota(), *_limits("LOKY_MAX_CPU_COUNT")])
 
@@ -255,7 +255,7 @@ def _limits(variable: str) -> list[int]:
 
 
 def cgroup_quota(root: Path = Path("/")) -> list[int]:
-    """Whole processors that the quotas of the process's control groups come to; empty where there is no limit."""
+    """The quotas of the process's control groups, in whole processors; empty if there is no limit."""
     try:
         groups = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -286,7 +286,7 @@ def _quota(*files: Path) -> list[int]:
 
 
 def resolve_seed(random_state: RandomState) -> int:
-    """A 64-bit seed. None draws a fresh one, which results record so that a run can be repeated."""
+    """A 64-bit seed. None draws a new seed, which is kept in the result so that the run can be repeated."""
     if random_state is None:
         return secrets.randbits(63)
     if isinstance(random_state, np.random.Generator):
@@ -300,7 +300,7 @@ def resolve_seed(random_state: RandomState) -> int:
 
 
 def parse_memory(max_memory: int | float | str | None) -> int | None:
-    """Bytes meant by `max_memory`: a number of bytes, or text such as "4GB"; None is no limit."""
+    """The bytes of `max_memory`, which is a number of bytes, text such as "4GB", or None for no limit."""
     if max_memory is None:
         return None
     size: float | None = None
@@ -316,7 +316,7 @@ def parse_memory(max_memory: int | float | str | None) -> int | None:
 
 
 def available_memory() -> int | None:
-    """Bytes that this computer could still give, where it says so."""
+    """Bytes of free memory of this computer, if known."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
@@ -326,7 +326,7 @@ def available_memory() -> int | None:
 
 
 def format_memory(size: float) -> str:
-    """`size` bytes as people say it, such as "1.3 GB"."""
+    """`size` bytes in a readable form, such as "1.3 GB"."""
     for unit in ("B", "KB", "MB", "GB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
@@ -336,7 +336,7 @@ def format_memory(size: float) -> str:
 
 @contextmanager
 def telling_of_memory(what: str, advice: str) -> Iterator[None]:
-    """Turns a bare MemoryError into one that says what ran out of memory and what to do; also a decorator."""
+    """Turn a bare MemoryError into one that says what ran out of memory and what to do; also a decorator."""
     try:
         yield
     except MemoryError as error:
@@ -348,7 +348,7 @@ def telling_of_memory(what: str, advice: str) -> Iterator[None]:
 
 
 def check_memory(forecast: float, limit: int | None, what: str, advice: str) -> None:
-    """Raise MemoryLimitError when `what` is forecast to need more bytes than `limit`."""
+    """Raise MemoryLimitError if `what` is forecast to need more bytes than `limit`."""
     if limit is not None and forecast > limit:
         raise MemoryLimitError(
             f"{what} is forecast to need {format_memory(forecast)}, more than "

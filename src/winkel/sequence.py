@@ -27,7 +27,7 @@ from .view.explorer import write_html
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Maps of a series: what `winkel.series` returns.
+    """Maps of a series: the result of `winkel.series`.
 
     Attributes
     ----------
@@ -100,11 +100,11 @@ class Series:
         return np.stack(found)
 
     def animate(self, path: str | os.PathLike[str], **looks: Any) -> Path:
-        """An animation of the items that all tables have, by `winkel.animate`, whose other parameters it takes: labels for the items of `common`."""
+        """Write an animation of the items that all tables have, with `winkel.animate`; other parameters are passed on, with labels for the items of `common`."""
         return animate(self.frames(), Path(path), **looks)
 
     def write_html(self, path: str | os.PathLike[str], **contents: Any) -> Path:
-        """An explorer page with a slider over the maps of the items that all tables have, by `winkel.write_html`, whose other parameters it takes: columns for the items of `common`."""
+        """Write an explorer page with a slider over the maps of the items that all tables have, with `winkel.write_html`; other parameters are passed on, with columns for the items of `common`."""
         frames = self.frames()
         return write_html(
             path, {"series": frames[-1]}, frames={"series": frames}, ids=self.common, **contents
@@ -122,25 +122,25 @@ def series(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Series:
-    """Maps of a series of tables, in which the same items stay near their places as far as their data does.
+    """Maps of a series of tables, in which items stay near their places as long as their data does not change.
 
-    Each map is that of `winkel.MDE`, with soft pulls between the same items in neighbouring maps: first one after the other,
-    starting from the map before, then `n_sweeps` times with pulls to the maps on both sides.
+    Each map is that of `winkel.MDE`, with soft pulls between the same items in consecutive maps. First the maps are made one after the
+    other, each starting from the map before; then all are made again `n_sweeps` times, with pulls to the maps on both sides.
 
     Parameters
     ----------
     tables : list of arrays, data frames, sparse matrices or AnnData
-        Two or more tables, in their order. Their columns may differ. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
+        Two or more tables, in order. Their columns may differ. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
     ids : list of arrays or None, default=None
-        The items of each table's rows, each once. None takes the names that tables have; without names rows of the same number
-        are the same item, in tables of as many rows.
+        For each table, the item of each row; every item at most once. None takes the names of the tables' rows; without names, rows with the
+        same number are the same item, and all tables must have the same number of rows.
     model : MDE or None, default=None
-        An estimator, not fitted, whose parameters are used, with preserve="neighbors"; None is `MDE()`.
+        An unfitted estimator whose parameters are used, with preserve="neighbors"; None is `MDE()`.
     tie : float, default=0.1
-        How strongly an item is drawn to its places in the maps beside, in terms of what draws it to its neighbours, both at the
-        extent of the map; 0 leaves only the start in common, and from about 1 on items stay even where their data has changed.
+        How strongly an item is drawn to its places in the maps before and after, relative to the attraction of its neighbours (both
+        at a distance of the extent of the map). With 0, maps only share the start; from about 1 on, items stay even if their data has changed.
     n_sweeps : int, default=1
-        How often all maps are made again with pulls to both sides.
+        Number of times that all maps are made again with pulls to both sides.
     random_state : int, numpy Generator or None, default=None
         The seed; the same seed gives the same bytes for any `n_jobs`.
     n_jobs : int or None, default=None

@@ -1,4 +1,4 @@
-"""`spectrum`: maps from the shape of the whole to the neighbours of each row, side by side or along a slider."""
+"""`spectrum`: maps from the overall shape to the neighbours of each row, side by side or along a slider."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _ENDS = {0.0: "shape", 1.0: "neighbors"}
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Maps along the line from shape to neighbours: what `winkel.spectrum` returns.
+    """Maps along the line from shape to neighbours: the result of `winkel.spectrum`.
 
-    Its length is the number of maps, and iteration goes over their Embeddings, the one of least repulsion first.
+    Its length is the number of maps; iteration goes over their Embeddings, beginning with the least repulsion.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Spectrum:
     models : tuple of MDE
         The fitted estimators, whose `transform` places new rows. Their maps are not aligned.
     results : tuple of Embedding
-        The aligned maps, each turned onto the one before.
+        The aligned maps, each rotated to match the one before.
     reports : tuple of Faithfulness
-        What `winkel.measure` says of each map.
+        The report of `winkel.measure` on each map.
     labels : ndarray or None
         The labels that were passed, for colours.
 
@@ -81,7 +81,7 @@ class Spectrum:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the maps are called: their place, and at the ends of the line the word for it."""
+        """The names of the maps: their place on the line, with the word for it at both ends."""
         return tuple(f"{place:g} {_ENDS[place]}" if place in _ENDS else f"{place:g}" for place in self.focus)
 
     @property
@@ -91,7 +91,7 @@ class Spectrum:
 
     @property
     def scores(self) -> Mapping[str, NDArray[np.float64]]:
-        """By name of a score, its value for each map."""
+        """The values of each score for all maps, by the name of the score."""
         names = self.reports[0].scores
         return MappingProxyType(
             {name: np.array([report[name].value for report in self.reports]) for name in names}
@@ -112,9 +112,9 @@ class Spectrum:
         return rows
 
     def plot(self, *, path: str | os.PathLike[str] | None = None, **looks: Any) -> Any:
-        """The matplotlib figure with all maps in a row and their scores beneath; other parameters are those of `winkel.plot`.
+        """The matplotlib figure with all maps in a row and their scores below; other parameters are those of `winkel.plot`.
 
-        With `path` it is written to that file too.
+        With `path`, it is also written to that file.
         """
         plt = require_matplotlib()
         looks = {"labels": self.labels, **looks}
@@ -132,7 +132,7 @@ class Spectrum:
         return figure
 
     def write_html(self, path: str | os.PathLike[str], **contents: Any) -> Path:
-        """An explorer page with a slider from shape to neighbours, by `winkel.write_html`, whose other parameters it takes."""
+        """Write an explorer page with a slider from shape to neighbours, with `winkel.write_html`; other parameters are passed on."""
         maps = dict(zip(self.names, self.results))
         scores = dict(zip(self.names, self.reports))
         return write_html(path, maps, **{"labels": self.labels, "scores": scores, **contents})
@@ -153,25 +153,25 @@ def spectrum(
 ) -> Spectrum:
     """Maps of the same data from "shape" to "neighbors", aligned and scored.
 
-    They are those of `winkel.MDE(focus=place)` from one search for neighbours. The repulsion grows from map to map, and each but the
-    first starts from the one before, so that all five take less than three times as long as one.
+    The maps are those of `winkel.MDE(focus=place)`, with one shared search for neighbours. The repulsion grows from map to map, and each map but
+    the first starts from the one before, so that all five take less than three times as long as one.
 
     Parameters
     ----------
     X : array, data frame, sparse matrix, AnnData, distances or sequence of items
         The data, as for `winkel.MDE` and `winkel.measure`. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
     model : MDE or None, default=None
-        An estimator, not fitted, whose other parameters are used, with the default forces; None is `MDE()`.
+        An unfitted estimator whose other parameters are used, with the default forces; None is `MDE()`.
     places : sequence of float, default=(0.0, 0.25, 0.5, 0.75, 1.0)
-        Where on the line from 0 (shape) to 1 (neighbors) a map is made, in rising order.
+        The values of `focus`, from 0 (shape) to 1 (neighbors), in ascending order.
     scores : sequence of str and callables, default=("neighbor_recall", "rnx_auc", "distance_correlation", "tearing")
         Names of registered scores and functions of your own, as for `winkel.measure`.
     labels : array of length n, str or None, default=None
-        One label per row, or the name of a column, as for `winkel.measure`, for colours and the scores of labels. The maps do not see them.
+        One label per row, or the name of a column, as for `winkel.measure`, for colours and the scores of labels. The fits do not use them.
     n_neighbors : int, default=15
-        Size of the neighbourhoods that scores compare.
+        Size of the neighbourhoods that the scores compare.
     sample : "auto", int or None, default=500
-        How many rows are measured, each against all others, as for `winkel.measure`.
+        How many rows are measured, each compared with all others, as for `winkel.measure`.
     random_state : int, numpy Generator or None, default=0
         The seed; the same seed gives the same bytes for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -186,7 +186,7 @@ def spectrum(
 
     See Also
     --------
-    compare : Maps by unlike methods side by side.
+    compare : Maps by different methods, side by side.
 
     Examples
     --------

@@ -26,7 +26,7 @@ __all__ = ["KDSEncoder", "ReLUMap", "project_simplex"]
 
 
 def project_simplex(points: Any) -> Any:
-    """The nearest point of the probability simplex to each row: ReLU(x + b(x)), b piecewise linear.
+    """The nearest point of the probability simplex to each row: ReLU(x + b(x)) with a piecewise linear b.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def project_simplex(points: Any) -> Any:
     Returns
     -------
     torch.Tensor of shape (..., m)
-        Rows of numbers that are not negative and sum to one.
+        Rows of nonnegative numbers that sum to one.
 
     Examples
     --------
@@ -54,18 +54,18 @@ def project_simplex(points: Any) -> Any:
 
 
 class KDSEncoder(torch.nn.Module):  # type: ignore[misc]
-    """Codes of rows by steps of accelerated projected gradient, one a layer; atoms and step are learned.
+    """Codes of rows by steps of accelerated projected gradient, one step per layer; atoms and step length are learned.
 
-    `forward` gives codes (n × m) on the simplex, `decode` the rows that codes stand for, `loss` the mean of objective
-    (6), and `fit` trains atoms and step by Adam through all layers. The atoms (m × d) can be handed on:
-    `wk.KDS(init=encoder.atoms_, max_iter=0)` codes exactly with them.
+    `forward` returns codes (n × m) on the simplex, `decode` the rows that codes stand for, and `loss` the mean of objective
+    (6). `fit` trains atoms and step length by Adam through all layers. The atoms (m × d) can be used elsewhere:
+    `wk.KDS(init=encoder.atoms_, max_iter=0)` finds exact codes with them.
 
     Parameters
     ----------
     atoms : array of shape (n_atoms, n_features)
-        The atoms to start with.
+        The initial atoms.
     locality : float, default=1.0
-        How much nearness of the atoms counts beside the error of the code, as in `winkel.KDSClustering`.
+        How much the distance of the atoms counts relative to the error of the code, as in `winkel.KDSClustering`.
     n_layers : int, default=15
         Number of steps.
 
@@ -141,13 +141,13 @@ class KDSEncoder(torch.nn.Module):  # type: ignore[misc]
         Parameters
         ----------
         rows : array of shape (n_samples, n_features)
-            What to code.
+            The rows to code.
         n_epochs : int, default=15
-            Walks over the rows.
+            Number of passes over the rows.
         batch_size : int, default=256
-            Rows of a batch.
+            Number of rows in a batch.
         learning_rate : float, default=0.001
-            That of Adam.
+            The learning rate of Adam.
         random_state : int, default=0
             Seed of the order of the rows.
 
@@ -176,16 +176,16 @@ class KDSEncoder(torch.nn.Module):  # type: ignore[misc]
 class ReLUMap(torch.nn.Module):  # type: ignore[misc]
     """The map of thresholded similarities with prototypes (Saul 2023, eq 16) as a layer; prototypes are learned.
 
-    `forward` gives the u with max(0, u·ν_j − τ‖u‖‖ν_j‖) = max(0, x·μ_j − τ‖x‖‖μ_j‖) by damped Gauss–Newton steps, through
-    which gradients flow, in the norm of x. It is `winkel.methods.tsm.ReLUMap` with the last iterate for the best one. `loss`
+    `forward` returns the u, with the norm of x, that solves max(0, u·ν_j − τ‖u‖‖ν_j‖) = max(0, x·μ_j − τ‖x‖‖μ_j‖), by damped Gauss–Newton
+    steps through which gradients flow. It equals `winkel.methods.tsm.ReLUMap`, except that it returns the last iterate and not the best. `loss`
     is the squared error of the equation.
 
     Parameters
     ----------
     inputs : array of shape (n_prototypes, n_features)
-        Prototypes μ among the data to start with.
+        Initial prototypes μ in the data.
     outputs : array of shape (n_prototypes, n_components)
-        Their places ν to start with.
+        Initial places ν of the prototypes on the map.
     threshold : float
         τ, the cosine above which rows are similar.
     n_steps : int, default=10
@@ -225,7 +225,7 @@ class ReLUMap(torch.nn.Module):  # type: ignore[misc]
         )
 
     def forward(self, rows: Any) -> Any:
-        """The places of rows; rows that are similar to no prototype stand in the origin."""
+        """The places of rows; rows that are similar to no prototype are placed at the origin."""
         unit = torch.nn.functional.normalize(rows, dim=1)
         wanted = self.similarities(unit, self.inputs)
         u = torch.nn.functional.normalize(wanted @ self.outputs, dim=1)

@@ -1,4 +1,4 @@
-"""Names for the types that cross stage borders."""
+"""Names for the types that are shared by several stages."""
 
 from __future__ import annotations
 

@@ -273,7 +273,9 @@ def test_every_call_takes_an_anndata_object_and_another_representation_of_it(cal
     assert found(counts, "kind") == found(cells.layers["counts"], KINDS)
     cells.X = cells.X.toarray()  # which not all of them need
     if call != "plot":  # which takes columns of `obs` alone
-        with pytest.warns(DataWarning, match=r"X_pca beside its X.* winkel\.scverse\.table\("):
+        with pytest.warns(
+            DataWarning, match=r"has X_pca, but all .* of its X are used.* winkel\.scverse\.table\("
+        ):
             found(cells, "kind")
     del cells.obsm["X_pca"]
     assert found(cells, "kind") == found(cells.X, KINDS)

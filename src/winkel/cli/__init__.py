@@ -1,7 +1,7 @@
-"""The command line `winkel`: argparse on top, one module a command, each imported only when it is called.
+"""The command line `winkel`: argparse, and one module per command, imported only when the command is called.
 
 parser.py      the options of every command
-console.py     what is said where: results on standard output, everything else on standard error
+console.py     output: results on standard output, everything else on standard error
 plugins.py     `--plugin`: a user's own estimators, scores and distortions
 methods.py     `--method` and `--set`
 inputs.py      the tables and maps that a command names
@@ -23,7 +23,7 @@ from .plugins import load_plugins
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit code of the command: 0, 1 for an error, 2 for wrong use, 130 when interrupted."""
+    """Exit code of the command: 0, 1 for an error, 2 for wrong usage, 130 if interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
     common = common_options(arguments)
     console = Console(json=common.json, quiet=common.quiet, debug=common.debug)

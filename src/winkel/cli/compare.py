@@ -1,4 +1,4 @@
-"""`winkel compare`: several maps of the same data, judged alike."""
+"""`winkel compare`: several maps of the same data, measured in the same way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .methods import Recipe, UsageError, find_method, read_settings, setting_nam
 
 
 def command(options: Namespace, console: Console) -> Outcome:
-    """The scores of all maps, and how alike they are."""
+    """The scores of all maps, and their similarities."""
     _check(options)
     recipes = _recipes(options)
     table = table_of(options, console)

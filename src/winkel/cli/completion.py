@@ -32,7 +32,7 @@ class _Command:
 
 
 def command(options: Namespace, console: Console) -> Outcome:
-    """The script of the shell that was named."""
+    """The completion script of the given shell."""
     commands = tuple(_commands())
     make = {"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell]
     script = make(commands)

@@ -1,4 +1,4 @@
-"""What the command line says: one result on standard output, notes and warnings on standard error."""
+"""The output of the command line: one result on standard output, notes and warnings on standard error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..errors import DataWarning, NotConvergedWarning
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command gives: values for scripts (none when it printed them itself), text for people, the exit code."""
+    """The outcome of a command: values for scripts (none if the command printed them itself), text for people, and the exit code."""
 
     values: Mapping[str, Any]
     text: str = ""
@@ -34,16 +34,16 @@ class Console:
 
     @property
     def progress(self) -> bool:
-        """Whether to show bars: only where a person looks."""
+        """Whether to show progress bars: only on a terminal."""
         return not self.quiet and not self.json and sys.stderr is not None and sys.stderr.isatty()
 
     @property
     def speaks(self) -> bool:
-        """Whether anything but errors is to be said or returned."""
+        """Whether to print or return anything except errors."""
         return not self.quiet or self.json
 
     def note(self, text: str) -> None:
-        """Say something that is not the result."""
+        """Print something that is not the result."""
         if not self.quiet and not self.json:
             print(printable(text), file=sys.stderr, flush=True)
 
@@ -56,14 +56,14 @@ class Console:
             print(printable(outcome.text))
 
     def failure(self, kind: str, text: str) -> None:
-        """Say in one sentence what went wrong."""
+        """Print, in one sentence, what went wrong."""
         print(f"winkel: {printable(' '.join(text.splitlines()))}", file=sys.stderr, flush=True)
         if self.json:
             print(json.dumps({"error": {"kind": kind, "message": text}}, ensure_ascii=False))
 
     @contextmanager
     def warnings_shown(self) -> Iterator[None]:
-        """A block whose warnings meant for users are shown as lines, and kept for the JSON result."""
+        """A block whose warnings for users are shown as lines, and kept for the JSON result."""
         with warnings.catch_warnings():
             if not self.debug:
                 warnings.simplefilter("ignore")
@@ -79,7 +79,7 @@ class Console:
 
 
 def printable(text: str) -> str:
-    """`text` with control characters escaped: names from files must not steer a terminal."""
+    """`text` with control characters escaped, so that names from files cannot control a terminal."""
     return "".join(c if c.isprintable() or c in "\n " else c.encode("unicode_escape").decode() for c in text)
 
 

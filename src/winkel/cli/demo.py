@@ -1,4 +1,4 @@
-"""What `winkel demo` does: maps of the built-in digits by every method, how faithful each is, a picture and a page."""
+"""`winkel demo`: maps of the built-in digits by every method, the faithfulness of each, a picture and a page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _N_NEIGHBORS = 15
 
 
 def methods(seed: int) -> dict[str, Any]:
-    """One estimator per map; all but the last give maps of two dimensions."""
+    """One estimator per map; all but the last make maps of two dimensions."""
     return {
         "MDE": MDE(random_state=seed),
         "LVM": LVM(levels=1, random_state=seed),

@@ -33,7 +33,7 @@ _FEWEST_ROWS = 8  # of fewer there is nothing to say
 
 
 def command(options: Namespace, console: Console) -> Outcome:
-    """Make the map and write all that was asked for."""
+    """Make the map and write all requested files."""
     if is_folder(options.output):
         with _terminated_as_interrupted():
             return by_shards(options, console)

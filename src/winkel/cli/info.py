@@ -27,7 +27,7 @@ _EXTRAS = {
 
 
 def command(options: Namespace, console: Console) -> Outcome:
-    """What is installed, and what this computer has."""
+    """The installed packages, and the resources of this computer."""
     values = _values()
     lines = [f"winkel {values['winkel']}", f"python {values['python']} on {values['platform']}"]
     lines += [f"{name} {version}" for name, version in values["packages"].items()]

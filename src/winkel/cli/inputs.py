@@ -1,4 +1,4 @@
-"""Tables and maps that a command line names, and the check of what it is to write."""
+"""The tables and maps that a command line names, and checks of the files it will write."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STANDARD = "-"  # as a file name: standard input or output, as csv
 
 
 def table_of(options: Namespace, console: Console) -> Table:
-    """The table that the options of a command name: a file, or csv text on standard input."""
+    """The table named by the options of a command: a file, or csv text on standard input."""
     if options.encode == "gower" and options.scale != "none":
         raise UsageError("--encode gower scales the columns itself; leave --scale out.")
 
@@ -52,19 +52,19 @@ def table_of(options: Namespace, console: Console) -> Table:
 
 
 def split_columns(texts: list[str] | None) -> list[str] | None:
-    """Names listed with commas; one that holds a comma itself is put in quotation marks."""
+    """Names separated by commas; a name that contains a comma must be in quotation marks."""
     if not texts:
         return None
     return [name for row in csv.reader(texts) for name in row if name]
 
 
 def metric_of(options: Namespace) -> str:
-    """The distance that `--metric` names; Gower's, when columns were encoded for it."""
+    """The distance named by `--metric`; Gower's, if columns were encoded for it."""
     return "manhattan" if options.encode == "gower" and options.metric == "euclidean" else str(options.metric)
 
 
 def matched(table: Table, map: Map, path: str) -> Map:
-    """The map with its rows in the order of the table's: by id where both have ids, else by position."""
+    """The map with its rows in the order of the table: matched by id if both have ids, otherwise by position."""
     n, m = table.shape[0], len(map)
     if n != m:
         raise InvalidInputError(f"The data has {n} rows, but the map {path!r} has {m}.")
@@ -84,7 +84,7 @@ def matched(table: Table, map: Map, path: str) -> Map:
 
 
 def check_output(path: str, suffixes: Iterable[str] = WRITERS) -> None:
-    """Raise unless the suffix of `path` names a format that can be written, and its package is there."""
+    """Raise unless the suffix of `path` is a format that can be written, and its package is installed."""
     if path == STANDARD:
         return
     suffix = suffix_of(Path(path))

@@ -20,7 +20,7 @@ from .shards import in_shards, is_folder, measured
 
 
 def command(options: Namespace, console: Console) -> Outcome:
-    """The scores of the map; with an output, those of every point."""
+    """The scores of the map; with an output file, also those of every point."""
     check_scores(options.scores)
     if in_shards(options.input) or is_folder(options.map):
         report, shape = measured(options, console)
@@ -61,7 +61,7 @@ def _values(options: Namespace, report: Faithfulness, shape: tuple[int, ...]) ->
 
 
 def check_scores(names: list[str] | None) -> None:
-    """Raise, before the work, unless these are names of scores."""
+    """Raise, before any work, unless these are names of scores."""
     known = scores()
     for name in names or ():
         if name not in known:

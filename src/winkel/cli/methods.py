@@ -1,4 +1,4 @@
-"""What `--method` and `--set` mean: registered estimators, exact methods of `winkel.quadratic`, and their settings."""
+"""The meaning of `--method` and `--set`: registered estimators, exact methods of `winkel.quadratic`, and their settings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Method:
 
     @property
     def is_estimator(self) -> bool:
-        """Whether the target is a class, which has a solver at work; functions are exact."""
+        """Whether the target is a class, which uses a solver; functions are exact."""
         return isinstance(self.target, type)
 
     @property
@@ -54,11 +54,11 @@ class Method:
 
     @property
     def settings(self) -> dict[str, frozenset[type]]:
-        """Name of each setting, and the plain types it takes; without those that cannot be written as text."""
+        """The name of each setting and the plain types it takes; settings that cannot be written as text are left out."""
         return self.settings_with({})
 
     def settings_with(self, values: Mapping[str, Any]) -> dict[str, frozenset[type]]:
-        """The settings where some have values: those of an object that a parameter names are settings too."""
+        """The settings, given the values of some: the settings of an object that a parameter names are included."""
         found = {name: kinds for name, kinds in _plain(self.target).items() if name not in self.preset}
         for part in self._parts(values).values():
             plain = _plain(part)
@@ -67,7 +67,7 @@ class Method:
         return found
 
     def make(self, settings: Mapping[str, Any], shared: Mapping[str, Any]) -> Any:
-        """The estimator with these settings, and parameters that all estimators have."""
+        """The estimator with these settings and with the parameters that all estimators have."""
         values = {**self.preset, **settings}
         for parameter, part in self._parts(values).items():
             own = {name: values.pop(name) for name in set(values) - set(self.parameters)}
@@ -131,13 +131,13 @@ class Recipe:
 
     @property
     def n_components(self) -> int | None:
-        """The dimension of the map that will be made, where it is a parameter."""
+        """The dimension of the map that will be made, if it is a parameter."""
         parameter = self.method.parameters.get("n_components")
         return None if parameter is None else int(self.settings.get("n_components", parameter.default))
 
     @property
     def metric(self) -> str:
-        """The distance between rows that the map is made from, by which it is judged too."""
+        """The distance between rows that the map is made from, and by which it is also measured."""
         parameter = self.method.parameters.get("metric")
         return str(self.settings.get("metric", "euclidean" if parameter is None else parameter.default))
 
@@ -179,7 +179,7 @@ class Recipe:
 
 
 def shared_parameters(options: Namespace, console: Console) -> dict[str, Any]:
-    """The parameters that all estimators have, as the options of a command say."""
+    """The parameters that all estimators have, from the options of a command."""
     return {
         "random_state": options.seed,
         "n_jobs": options.n_jobs,
@@ -189,7 +189,7 @@ def shared_parameters(options: Namespace, console: Console) -> dict[str, Any]:
 
 
 def read_settings(method: Method, texts: Sequence[str]) -> Recipe:
-    """The recipe meant by texts "name=value", whose values are read as the parameter's type says."""
+    """The recipe for texts "name=value", whose values are read according to the type of the parameter."""
     kinds = method.settings_with({setting_name(text): text.partition("=")[2].strip() for text in texts})
     settings: dict[str, Any] = {}
     for text in texts:

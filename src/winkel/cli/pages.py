@@ -1,4 +1,4 @@
-"""Explorer pages of the command line."""
+"""Explorer pages written by the command line."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def write_page(
     features: bool = False,
     label: str | None = None,
 ) -> None:
-    """Write the page with maps of the same rows and what is known of the rows.
+    """Write the page with maps of the same rows and everything that is known about the rows.
 
-    With `table`, the data of the maps, it also shows how far each place can be trusted, scores unless there are any, and names of
-    regions; with `features` it holds the columns as well. `label` is the name of the labels' column.
+    With `table`, the data of the maps, the page also shows how far each place can be trusted, scores (unless they are passed) and names of
+    regions; with `features` it contains the columns as well. `label` is the name of the column of labels.
     """
     first = next(iter(maps.values()))
     values = {

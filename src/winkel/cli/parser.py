@@ -54,10 +54,14 @@ def make_parser() -> argparse.ArgumentParser:
     _embed(add("embed", "make a map of a table", lists_methods=True))
     _measure(add("measure", "say how faithful a map is to its data"))
     _compare(
-        add("compare", "make or take several maps of the same data and compare them", lists_methods=True)
+        add(
+            "compare",
+            "compare several maps of the same data, from files or made by several methods",
+            lists_methods=True,
+        )
     )
-    _spectrum(add("spectrum", "make maps from the shape of the whole to the neighbours of each row"))
-    _view(add("view", "show a map in the browser, from a server on this computer alone"))
+    _spectrum(add("spectrum", "make maps from the overall shape to the neighbours of each row"))
+    _view(add("view", "show a map in the browser, served only on this computer"))
     _demo(add("demo", "make maps of the built-in digits, with pictures"))
     add("info", "versions, threads, memory and optional packages")
     completion = add("completion", "print the completion script of a shell")
@@ -70,7 +74,7 @@ def _sentence(text: str) -> str:
 
 
 def common_options(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options that may stand before the command or after it; needed before the others can be understood."""
+    """The options that may come before or after the command; they are needed before the others can be read."""
     parser = argparse.ArgumentParser(prog="winkel", add_help=False, allow_abbrev=False)
     _common(parser)
     return parser.parse_known_args(arguments)[0]
@@ -90,8 +94,8 @@ def _common(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
         action="append",
         default=argparse.SUPPRESS if nested else [],
         metavar="FILE",
-        help="import a Python file of your own first, so that what it registers is known; may be given several times "
-        "(also: the environment variable WINKEL_PLUGINS)",
+        help="first import a Python file of your own, whose estimators, scores and penalties are then known; may be given several "
+        "times (also: the environment variable WINKEL_PLUGINS)",
     )
 
 
@@ -102,8 +106,8 @@ def _embed(command: argparse.ArgumentParser) -> None:
         "--output",
         required=True,
         metavar="OUT",
-        help="map file to write: parquet, csv, tsv, npz, npy or h5ad; - for csv on standard output; or a folder such as out/, "
-        "for data beyond memory (parquet files by a pattern in quotation marks, npy, h5ad, zarr): the map is made by shards",
+        help="map file to write: parquet, csv, tsv, npz, npy or h5ad; - for csv on standard output; or a folder such as out/ "
+        "for data larger than memory (parquet files by a pattern in quotation marks, npy, h5ad, zarr): the map is then made by shards",
     )
     command.add_argument(
         "--method", default="mde", metavar="METHOD", help="one of those listed below (default: mde)"
@@ -115,7 +119,7 @@ def _embed(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--features",
         action="store_true",
-        help="put the columns of the data into the page, to say what sets a selection apart",
+        help="put the columns of the data into the page, so that it can say what sets a selection apart",
     )
     command.add_argument("--png", metavar="F", help="also write a picture")
     command.add_argument("--model", metavar="F", help="also write the model, for winkel.load")
@@ -124,37 +128,37 @@ def _embed(command: argparse.ArgumentParser) -> None:
         "--time-limit",
         type=_seconds,
         metavar="SECONDS",
-        help="stop after this time with the map there is (default: no limit)",
+        help="stop after this time and keep the best map so far (default: no limit)",
     )
-    command.add_argument("--resume", action="store_true", help="go on where the same command was stopped")
+    command.add_argument("--resume", action="store_true", help="continue where the same command stopped")
     command.add_argument(
         "--checkpoint-every",
         type=_seconds,
         default=60.0,
         metavar="SECONDS",
-        help="seconds between checkpoints, which lie beside OUT until it is written (default: 60)",
+        help="seconds between checkpoints, which are next to OUT until it is written (default: 60)",
     )
     command.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="with a folder as OUT: work on the Dask cluster at this address (tcp://…)",
+        help="with a folder as OUT: use the Dask cluster at this address (tcp://…)",
     )
     command.add_argument(
         "--pca",
         type=int,
         metavar="COUNT",
-        help="with a folder as OUT: reduce the rows to so many principal components first",
+        help="with a folder as OUT: first reduce the rows to this number of principal components",
     )
     command.add_argument(
         "--landmarks",
         type=int,
         metavar="COUNT",
-        help="with a folder as OUT: fit so many rows, by any method that places new ones, and place the others among them",
+        help="with a folder as OUT: fit this number of rows, by any method that places new rows, and place the others among them",
     )
     command.add_argument(
         "--refine",
         action="store_true",
-        help="with --landmarks: keep their arrangement, and let each row find its neighbours among all others (by mde)",
+        help="with --landmarks: keep their arrangement, but search the neighbours of each row among all rows, and refine (by mde)",
     )
     command.add_argument("--watch", action="store_true", help="show the map in the browser as it forms")
     _server(command)
@@ -181,7 +185,7 @@ def _compare(command: argparse.ArgumentParser) -> None:
         type=lambda names: [name.strip() for name in names.split(",")],
         default=[],
         metavar="A,B,…",
-        help="make maps by these methods too, of those listed below",
+        help="also make maps by these methods (see the list below)",
     )
     _settings(command)
     command.add_argument("-o", "--output", metavar="OUT", help="also write the table of scores to a file")
@@ -208,7 +212,7 @@ def _view(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file",
         metavar="FILE",
-        help="page of write_html, map file, or model file; or the folder of a map by shards, shown by tiles",
+        help="page of write_html, map file or model file; or the folder of a map by shards, which is shown by tiles",
     )
     _server(command)
 
@@ -231,7 +235,7 @@ def _data(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--id", metavar="COL", help="column that names the rows")
     command.add_argument(
-        "--columns", action="append", metavar="A,B,…", help="columns to use (default: all other)"
+        "--columns", action="append", metavar="A,B,…", help="columns to use (default: all others)"
     )
     command.add_argument("--drop", action="append", metavar="A,B,…", help="columns to leave out")
     command.add_argument(
@@ -241,23 +245,25 @@ def _data(command: argparse.ArgumentParser) -> None:
         help="columns to carry along, into the map file and the page",
     )
     command.add_argument(
-        "--numeric", action="store_true", help="use the columns of numbers, and say which are left out"
+        "--numeric",
+        action="store_true",
+        help="use only the columns of numbers, and say which columns are left out",
     )
     command.add_argument(
         "--encode",
         choices=("onehot", "gower"),
-        help="use columns of text as categories: a column of 0 and 1 for each value, or by Gower's distance",
+        help="use columns of text as categories: onehot makes a column of 0 and 1 for each value, gower compares by Gower's distance",
     )
     command.add_argument(
         "--scale",
         choices=("standard", "robust", "none"),
         default="none",
-        help="bring columns to one scale: by mean and standard deviation, or by median and quartiles (default: none)",
+        help="scale the columns: standard by mean and standard deviation, robust by median and quartiles (default: none)",
     )
     command.add_argument(
         "--key",
         metavar="NAME",
-        help="array of an npz file (default: X, or the only one) or of an h5ad file, such as obsm/X_pca",
+        help="array to read from an npz file (default: X, or the only one) or from an h5ad file, such as obsm/X_pca",
     )
 
 
@@ -275,7 +281,9 @@ def _resources(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     command.add_argument("--n-jobs", type=int, metavar="N", help="threads (default: all cores)")
     command.add_argument(
-        "--max-memory", metavar="SIZE", help="refuse work that is forecast to need more, such as 4GB"
+        "--max-memory",
+        metavar="SIZE",
+        help="refuse work that is forecast to need more memory than this, such as 4GB",
     )
 
 
@@ -288,7 +296,7 @@ def _judging(command: argparse.ArgumentParser) -> None:
         "--scores",
         type=lambda names: [name.strip() for name in names.split(",")],
         metavar="A,B,…",
-        help="compute these scores only, also those of a plugin (default: all)",
+        help="compute only these scores, including those of a plugin (default: all)",
     )
     _resources(command)
 
@@ -298,7 +306,7 @@ def _server(command: argparse.ArgumentParser) -> None:
         "--port", type=int, default=0, metavar="N", help="port of the local server (default: a free one)"
     )
     command.add_argument(
-        "--no-browser", action="store_true", help="print the address, and do not open a browser"
+        "--no-browser", action="store_true", help="only print the address; do not open a browser"
     )
 
 

@@ -1,4 +1,4 @@
-"""`--plugin`: files of a user's own whose estimators, scores and distortions every command then knows."""
+"""`--plugin`: a user's own files, whose estimators, scores and distortions are then available in every command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PluginError(WinkelError):
 
 
 def load_plugins(paths: Iterable[str]) -> None:
-    """Import the files that the environment names, then `paths`, each of them once."""
+    """Import the files named in the environment, then `paths`, each of them once."""
     named = os.environ.get(VARIABLE, "").split(os.pathsep)
     for path in (*filter(None, named), *paths):
         _load(path)

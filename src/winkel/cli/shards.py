@@ -1,4 +1,4 @@
-"""`winkel embed` of data beyond memory: files in, a folder out, by shards; on a Dask cluster where one is named."""
+"""`winkel embed` for data larger than memory: files in, a folder out, by shards; on a Dask cluster if one is named."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _NOT_HERE = (
 
 
 def is_folder(path: str) -> bool:
-    """Whether a folder is meant, which is how a map beyond memory is asked for."""
+    """Whether the output is a folder, which requests a map by shards."""
     return path.endswith(("/", os.sep)) or Path(path).is_dir()
 
 
 def in_shards(path: str) -> bool:
-    """Whether data can only be read in shards: several files, or a zarr store."""
+    """Whether the data can only be read in shards: several files, or a zarr store."""
     return "*" in path or path.rstrip("/").endswith(".zarr")
 
 
@@ -77,7 +77,7 @@ def command(options: Namespace, console: Console) -> Outcome:
 
 
 def source_of(options: Namespace) -> Source:
-    """The rows that a command names, in shards."""
+    """The rows of the command's input, in shards."""
     columns, drop = split_columns(options.columns), split_columns(options.drop)
     return open_source(options.input, columns=columns, drop=drop, key=options.key)
 
@@ -239,7 +239,7 @@ def _named(options: Namespace, name: str) -> list[str]:
 
 
 def measured(options: Namespace, console: Console) -> tuple[Faithfulness, tuple[int, ...]]:
-    """The scores of a map of rows beyond memory, from a sample of them, and the shape of the map."""
+    """The scores of a map of data larger than memory, from a sample of rows, and the shape of the map."""
     asked = [name for name in (*_NOT_HERE, "output", "encode") if getattr(options, name, None)]
     if asked or options.scale != "none":
         raise UsageError(

@@ -1,4 +1,4 @@
-"""`winkel spectrum`: maps of a table from the shape of the whole to the neighbours of each row."""
+"""`winkel spectrum`: maps of a table, from the overall shape to the neighbours of each row."""
 
 from __future__ import annotations
 

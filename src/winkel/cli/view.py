@@ -86,7 +86,7 @@ def _page(path: str) -> bytes:
 
 @contextmanager
 def watching(options: Namespace, console: Console, title: str, labels: Any) -> Iterator[Feed]:
-    """A callback of the fit that shows its progress in the browser; at a terminal the page stays until Ctrl-C."""
+    """A callback of the fit that shows its progress in the browser; on a terminal, the page stays until Ctrl-C."""
     feed = Feed(title, labels)
     with LocalServer(watch_site(feed), options.port) as server:
         print(f"winkel: the map forms at {server.url}", file=sys.stderr, flush=True)

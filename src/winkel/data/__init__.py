@@ -1,17 +1,17 @@
-"""Stage one: whatever a user holds comes in, one validated matrix goes out.
+"""Stage one: any form of data comes in, one validated matrix goes out.
 
     array, list, CSR ───────────────┐
     pandas, polars, Arrow ─ frames ─┼─> arrays ──> Table(values, ids, columns, labels)
     AnnData ──────────── annotated ─┤   one dtype  finite?
     npy npz csv parquet ─── files ──┘   one layout too large?
 
-`as_table` and `as_matrix` are the only doors: data is validated there, once, and later stages trust it.
-`arrays` turns every numeric kind into C-contiguous float32 or float64, or canonical CSR, finds the
-first bad cell and says where it is. Nothing is copied when nothing must change, and a user's data is never
-written to. `frames` and `annotated` know pandas, polars, Arrow and AnnData objects by the names of their types, so none of
-those packages is imported here; `encoding` makes numbers of categories, `scaled` one scale of all columns. `profile` counts what is legal but worth knowing: constant columns,
-duplicate rows, zero rows. `datasets` (with `fetch` and `parsers`) brings well-known data from a local
-folder, a cache or the network; `archive` is the project's own file format, `serialize` what goes into it.
+Data only enters through `as_table` and `as_matrix`: it is validated there, once, and later stages trust it.
+`arrays` turns every numeric type into C-contiguous float32 or float64, or canonical CSR, finds the
+first bad cell and says where it is. Data is only copied if something has to change, and a user's data is never
+modified. `frames` and `annotated` recognise pandas, polars, Arrow and AnnData objects by the names of their types, so none of
+those packages is imported here. `encoding` turns categories into numbers, and `scaled` brings all columns to one scale. `profile` counts
+legal but unusual contents: constant columns, duplicate rows, zero rows. `datasets` (with `fetch` and `parsers`) loads well-known data
+from a local folder, a cache or the network. `archive` is the project's own file format, and `serialize` converts values for it.
 """
 
 from .files import read

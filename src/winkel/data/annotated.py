@@ -1,6 +1,6 @@
-"""AnnData objects and h5ad files: which of their arrays are the rows, and maps written back into them.
+"""AnnData objects and h5ad files: which of their arrays are the rows, and how maps are written back into them.
 
-Nothing but what is asked for is read: of a file that is open in backed mode the other arrays stay on disk.
+Only the requested array is read: for a file that is open in backed mode, the other arrays stay on disk.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def is_anndata(X: Any) -> bool:
 
 
 def require_anndata(purpose: str) -> Any:
-    """The package anndata, or an error that says how to get it."""
+    """The package anndata, or an error that says how to install it."""
     try:
         import anndata
     except ImportError as error:
@@ -39,7 +39,7 @@ def require_anndata(purpose: str) -> Any:
 def from_anndata(
     X: Any, selection: Selection, name: str, use_rep: str | None = None, layer: str | None = None
 ) -> Parts:
-    """What is selected of an AnnData object; ids, labels and kept columns are columns of its `obs`."""
+    """The selected parts of an AnnData object; ids, labels and kept columns are columns of its `obs`."""
     values, names = representation(X, use_rep, layer, name)
     label, given = (None if pick is None else obs_column(X, pick, what, name)
                     for pick, what in ((selection.label, "label"), (selection.id, "id")))  # fmt: skip
@@ -61,7 +61,7 @@ def from_anndata(
 
 
 def representation(X: Any, use_rep: str | None, layer: str | None, name: str) -> tuple[Any, tuple[str, ...]]:
-    """The array that `use_rep` (in `obsm`, or "X") or `layer` names, `.X` without either; and names of its columns."""
+    """The array named by `use_rep` (in `obsm`, or "X") or `layer`, otherwise `.X`; and the names of its columns."""
     if use_rep is not None and layer is not None:
         raise InvalidParameterError(
             f"use_rep={use_rep!r} and layer={layer!r} name two arrays of {name}; give one of them."
@@ -82,9 +82,9 @@ def representation(X: Any, use_rep: str | None, layer: str | None, name: str) ->
         )
     if use_rep is None and COMPONENTS in X.obsm:
         warnings.warn(
-            f"{name} has {COMPONENTS} beside its X, of which all {len(genes)} columns are taken. For {COMPONENTS} pass "
-            f'winkel.scverse.table(adata), or key="obsm/{COMPONENTS}" where a file is read (--key in the shell); use_rep="X" or '
-            'key="X" says that X is meant.',
+            f"{name} has {COMPONENTS}, but all {len(genes)} columns of its X are used. For {COMPONENTS}, pass "
+            f'winkel.scverse.table(adata), or key="obsm/{COMPONENTS}" if you read a file (--key in the shell). To use X without this '
+            'warning, say use_rep="X" or key="X".',
             DataWarning,
             stacklevel=6,
         )
@@ -97,7 +97,7 @@ def obs_column(X: Any, wanted: Pick, what: str, name: str = "X") -> NDArray[Any]
 
 
 def named_labels(X: Any, labels: Any, what: str = "labels", name: str = "X") -> Any:
-    """`labels`, or the column that a text names: of an AnnData object's `obs`, of a data frame, or one that a Table keeps."""
+    """`labels`; if it is text, the column of that name: of an AnnData object's `obs`, of a data frame, or one that a Table keeps."""
     if not isinstance(labels, str):
         return labels
     if is_anndata(X):
@@ -107,8 +107,8 @@ def named_labels(X: Any, labels: Any, what: str = "labels", name: str = "X") -> 
     kept = getattr(X, "kept", None)
     if not isinstance(kept, Mapping):
         raise InvalidParameterError(
-            f"{what} must hold one label per row; the name of a column, {labels!r}, goes with a data frame, an AnnData object or a "
-            f"table that keeps the column, and {name} is a {type(X).__name__}."
+            f"{what} must hold one label per row. The name of a column, {labels!r}, only works with a data frame, an AnnData object or a "
+            f"table that keeps the column, but {name} is a {type(X).__name__}."
         )
     if labels == getattr(X, "label_name", None):
         return X.labels
@@ -121,7 +121,7 @@ def named_labels(X: Any, labels: Any, what: str = "labels", name: str = "X") -> 
 
 
 def split_key(key: str | None, name: str) -> tuple[str | None, str | None]:
-    """What a key such as "obsm/X_pca", "layers/counts", "X" or "X_pca" means: `use_rep` and `layer`."""
+    """`use_rep` and `layer` for a key such as "obsm/X_pca", "layers/counts", "X" or "X_pca"."""
     if key is None:
         return None, None
     group, slash, entry = key.partition("/")
@@ -153,7 +153,7 @@ def _in_memory(values: Any) -> Any:
 
 @contextmanager
 def opened_h5ad(file: Path) -> Any:
-    """The AnnData object in a file, whose arrays stay on disk until they are asked for; closed at the end."""
+    """The AnnData object in a file, whose arrays stay on disk until they are read; closed at the end."""
     anndata = require_anndata("Reading an h5ad file")
     with _telling(file):
         content = anndata.read_h5ad(file, backed="r")
@@ -184,7 +184,7 @@ def add_to_h5ad(
     obs: Mapping[str, NDArray[Any]],
     uns: Mapping[str, Any],
 ) -> None:
-    """Write to `part` the h5ad file `source` with these entries added; its matrices are copied as bytes, never loaded."""
+    """Write the h5ad file `source`, with these entries added, to `part`; its matrices are copied as bytes, never loaded."""
     require_anndata("Writing an h5ad file")
     import h5py
     from anndata.io import read_elem, write_elem

@@ -1,4 +1,4 @@
-"""The single-file container of models, embeddings, graphs and checkpoints: numbers and text only, never code.
+"""The single-file container for models, embeddings, graphs and checkpoints: only numbers and text, never code.
 
 Layout, all integers little-endian:
 
@@ -10,8 +10,8 @@ Layout, all integers little-endian:
     -32  BLAKE2b-256 of everything before it
 
 The first 32 bytes keep their meaning in every format version. Reading checks sizes against the file before
-anything is allocated, the checksum before anything is interpreted, and the table before anything is decoded:
-a checksum finds accidents, the checks hold for files made to mislead as well.
+anything is allocated, the checksum before anything is interpreted, and the table before anything is decoded.
+A checksum finds accidents; the other checks also protect against forged files.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _ENTRY = {"name": str, "dtype": str, "shape": list, "offset": int, "nbytes": int
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """What a file holds: its kind, the winkel version that wrote it, JSON values and read-only arrays."""
+    """The content of a file: its kind, the winkel version that wrote it, JSON values and read-only arrays."""
 
     kind: str
     version: str
@@ -80,7 +80,7 @@ def write_archive(
     *,
     compress: bool = True,
 ) -> None:
-    """Write `meta` and `arrays` to `path`, all or nothing: an older file stays until the new one is whole."""
+    """Write `meta` and `arrays` to `path`, all or nothing: an older file stays until the new one is complete."""
     if not _KIND.fullmatch(kind):
         raise InvalidParameterError(f"kind must be a lower-case word of at most 64 letters; got {kind!r}.")
     table: list[dict[str, Any]] = []
@@ -112,7 +112,7 @@ def write_archive(
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A binary file that takes the place of `path` when the block ends well, and else vanishes."""
+    """A binary file that replaces `path` if the block ends without an error, and is deleted otherwise."""
     target = new_file("path", path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
@@ -127,7 +127,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             raise
         raise UnwritableFileError(
             error.errno,
-            f"{str(target)!r} could not be written ({error.strerror or error}); a file that was there is as it was",
+            f"{str(target)!r} could not be written ({error.strerror or error}); an existing file was not changed",
         ) from error
     except BaseException:
         _remove(temporary)
@@ -225,9 +225,9 @@ def _allowed(dtype: str) -> bool:
 def read_archive(
     path: str | os.PathLike[str], *, kind: str | None = None, max_memory: int | None = None
 ) -> Archive:
-    """What the file at `path` holds, checked whole; a file that cannot be trusted raises ModelFileError.
+    """The content of the file at `path`, completely checked; a file that cannot be trusted raises ModelFileError.
 
-    Arrays that would take more than `max_memory` bytes, or than this computer has free, are not decompressed.
+    Arrays that would need more than `max_memory` bytes, or more memory than this computer has free, are not decompressed.
     """
     with existing_file("path", path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -255,7 +255,7 @@ def _name(path: str | os.PathLike[str]) -> str:
 
 def _damaged(path: str | os.PathLike[str], what: str) -> ModelFileError:
     return ModelFileError(
-        f"{_name(path)} is damaged: {what}. Nothing was loaded; take a backup of the file, or write it again."
+        f"{_name(path)} is damaged: {what}. Nothing was loaded; use a backup of the file, or write it again."
     )
 
 

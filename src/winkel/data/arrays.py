@@ -1,8 +1,8 @@
-"""Arrays of any numeric kind become C-contiguous float32 or float64, or CSR: the one form later stages know.
+"""Arrays of any numeric type become C-contiguous float32 or float64, or CSR: the only form that later stages know.
 
-float32 and float64 stay. Booleans, float16 and integers become float32, or float64 when an integer lies
-beyond ±2**24 and float32 could not hold it. float32 data so large that a squared distance could overflow
-becomes float64. NaN, infinities and numbers too large for distances are refused with their place.
+float32 and float64 are kept. Booleans, float16 and integers become float32, or float64 if an integer lies
+beyond ±2**24 and float32 could not hold it. float32 data that is so large that a squared distance could overflow
+becomes float64. NaN, infinities and numbers too large for distances are refused, with their place.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BLOCK_VALUES = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What messages call a matrix, its rows and its columns."""
+    """The names of a matrix, its rows and its columns in messages."""
 
     name: str = "X"
     ids: NDArray[Any] | None = None
@@ -60,7 +60,7 @@ def row_blocks(values: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
 
 
 def magnitude(values: FloatArray) -> float:
-    """Largest |value| of a matrix; NaN or infinity exactly when one of its values is."""
+    """Largest |value| of a matrix; NaN or infinity if and only if one of its values is."""
     largest = 0.0
     with np.errstate(invalid="ignore"):
         for _, block in row_blocks(values):
@@ -135,7 +135,7 @@ _REFUSED = {
 
 
 def to_float(values: NDArray[Any], labels: Labels) -> FloatArray:
-    """`values` in a floating dtype that holds every one of them; itself if it already has one."""
+    """`values` in a floating dtype that holds all of them; `values` itself if its dtype already does."""
     dtype = values.dtype
     if dtype.kind in "OUST":
         return _objects_to_float(
@@ -195,7 +195,7 @@ def _short(value: object) -> str:
 
 
 def to_array(X: Any, name: str) -> NDArray[Any]:
-    """`X` as an ndarray without a copy where possible; lists become arrays, and ragged ones an error."""
+    """`X` as an ndarray, without a copy if possible; lists become arrays, and ragged lists are an error."""
     if isinstance(X, np.ma.MaskedArray):
         raise InvalidInputError(
             f"{name} is a masked array. Missing values have no distance: "
@@ -296,6 +296,6 @@ def _check_csr(X: Any, name: str) -> None:
 
 
 def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The different numbers among `keys`, ascending: by sorting, since np.unique hashes integers, which takes many times as long."""
+    """The different numbers in `keys`, ascending; found by sorting, because np.unique hashes integers, which takes many times as long."""
     ordered = np.sort(keys)
     return ordered[np.concatenate([np.ones(min(1, len(keys)), dtype=bool), ordered[1:] != ordered[:-1]])]

@@ -1,8 +1,8 @@
-"""Loaders of well-known data, each giving a Dataset.
+"""Loaders of well-known data, each of which returns a Dataset.
 
 A file is looked for in the folder named by the environment variable WINKEL_DATA, then in the cache
-(WINKEL_CACHE, or this user's cache folder), and then, where a stable public address exists, downloaded into
-the cache. Data have their own licences, and winkel redistributes none of it.
+(WINKEL_CACHE, or this user's cache folder). If it is in neither and a stable public address exists, it is downloaded into
+the cache. The data sets have their own licences, and winkel does not redistribute them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _FASHION_NAMES = (
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Data as published, with the names that are known.
+    """Data as published, with the names of rows and columns that are known.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Dataset:
     y : ndarray or None
         Labels, one for each row, if there are any.
     name, description : str
-        What it is.
+        The name of the data set, and a short description.
     ids : ndarray or None
         Names of the rows.
     feature_names : tuple of str or None
@@ -75,7 +75,7 @@ class Dataset:
     label_names : mapping of int to str
         Names of the values of `y`.
     extras : mapping
-        Whatever else was published, such as `image_shape`.
+        Other published information, such as `image_shape`.
 
     Examples
     --------
@@ -118,12 +118,12 @@ def _extras(content: Arrays, *keys: str) -> Mapping[str, Any]:
 
 
 def load_digits() -> Dataset:
-    """Images of 1 797 handwritten digits, part of scikit-learn: needs no file.
+    """Images of 1 797 handwritten digits; they are part of scikit-learn, so no file is needed.
 
     Returns
     -------
     Dataset
-        8 × 8 images, one a row; y is the digit.
+        8 × 8 images, one per row; y is the digit.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def load_mnist() -> Dataset:
     Returns
     -------
     Dataset
-        28 × 28 images, one a row, the 60 000 training rows first; y is the digit.
+        28 × 28 images, one per row, with the 60 000 training rows first; y is the digit.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def load_fashion_mnist() -> Dataset:
     Returns
     -------
     Dataset
-        28 × 28 images, one a row, the 60 000 training rows first; y is the kind of clothing.
+        28 × 28 images, one per row, with the 60 000 training rows first; y is the kind of clothing.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def load_coil20() -> Dataset:
     Returns
     -------
     Dataset
-        32 × 32 images, one a row; y is the object, `extras["angle_index"]` the angle.
+        32 × 32 images, one per row; y is the object, `extras["angle_index"]` the angle.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def load_yale_b() -> Dataset:
     Returns
     -------
     Dataset
-        192 × 168 images, one a row; y is the person.
+        192 × 168 images, one per row; y is the person.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def load_salinas_a(*, corrected: bool = False) -> Dataset:
     Returns
     -------
     Dataset
-        One spectrum a row; y is the crop, 0 where it is not known.
+        One spectrum per row; y is the crop, 0 where it is not known.
 
     Examples
     --------
@@ -284,15 +284,15 @@ def load_words(name: str = "glove", *, size: str = "30k") -> Dataset:
     Parameters
     ----------
     name : {"glove", "word2vec"}, default="glove"
-        "glove" is GloVe 6B in 100 dimensions (Pennington et al. 2014); "word2vec" are 26 423 words of Google News in 300
-        dimensions, of unit norm (Mikolov et al. 2013).
+        "glove" is GloVe 6B in 100 dimensions (Pennington et al. 2014); "word2vec" is 26 423 words of Google News in 300
+        dimensions, with unit norm (Mikolov et al. 2013).
     size : {"30k", "100k"}, default="30k"
-        Of "glove": the 30 000 most frequent words and all of the analogy questions, or the 100 000 most frequent words.
+        For "glove": the 30 000 most frequent words and all words of the analogy questions, or the 100 000 most frequent words.
 
     Returns
     -------
     Dataset
-        One vector a row; `ids` holds the words.
+        One vector per row; `ids` holds the words.
 
     Examples
     --------
@@ -327,7 +327,7 @@ def load_analogies() -> Dataset:
     Returns
     -------
     Dataset
-        Four words a row; y is the section. `extras["semantic"]` marks the questions of the first five sections; the others are
+        Four words per row; y is the section. `extras["semantic"]` marks the questions of the first five sections; the others are
         about grammar.
 
     Examples
@@ -361,8 +361,8 @@ def load_coauthorship(name: str = "AstroPh") -> Dataset:
     Returns
     -------
     Dataset
-        X is the adjacency matrix (CSR), `extras["edges"]` its pairs i < j. Loops are left out, and so are authors without a
-        co-author.
+        X is the adjacency matrix (CSR), and `extras["edges"]` are its pairs i < j. Loops and authors without co-authors are
+        left out.
 
     Examples
     --------
@@ -388,7 +388,7 @@ def load_popres() -> Dataset:
     Returns
     -------
     Dataset
-        One person a row; y is the country.
+        One person per row; y is the country.
 
     Examples
     --------
@@ -403,12 +403,12 @@ def load_popres() -> Dataset:
 
 
 def load_counties() -> Dataset:
-    """US counties (ACS 2017) that have all values, by 34 prepared features.
+    """US counties (ACS 2017) without missing values, described by 34 prepared features.
 
     Returns
     -------
     Dataset
-        One county a row; y is the share of Democratic votes in 2016.
+        One county per row; y is the share of Democratic votes in 2016.
 
     Examples
     --------
@@ -437,7 +437,7 @@ def load_pbmc3k() -> Dataset:
     Returns
     -------
     Dataset
-        One cell a row; y is a clustering, not a truth.
+        One cell per row; y is a clustering, not a truth.
 
     Examples
     --------
@@ -462,7 +462,7 @@ def load_covid_balf() -> Dataset:
     Returns
     -------
     Dataset
-        One cell a row; y is the cell type.
+        One cell per row; y is the cell type.
 
     Examples
     --------
@@ -482,7 +482,7 @@ def load_cytof() -> Dataset:
     Returns
     -------
     Dataset
-        One cell a row; y is the patient.
+        One cell per row; y is the patient.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Text files (csv, tsv) as Frames: fast when the file is in order, exact about the place when it is not."""
+"""Text files (csv, tsv) as Frames: fast if the file is in order, exact about the place of the error if it is not."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _PEEK = 20  # lines looked at to tell a header from data and text from numbers
 
 
 def read_delimited(file: Path, selection: Selection) -> Frame:
-    """The Frame of a text file; columns that are neither features nor asked for stay text.
+    """The Frame of a text file; columns that are neither features nor requested stay text.
 
-    Values are separated by commas, semicolons, tabs or bars: whichever stands in the first lines, each time as often.
-    Where it is not the comma, numbers may be written with one (3,14), if none in the first lines has a point.
+    Values are separated by commas, semicolons, tabs or bars: the one that occurs equally often in each of the first lines.
+    If that is not the comma, numbers may have decimal commas (3,14), provided that no number in the first lines has a decimal point.
     """
     name = repr(file.name)
     delimiter = sniffed(file)
@@ -58,7 +58,7 @@ def read_delimited(file: Path, selection: Selection) -> Frame:
 
 
 def sniffed(file: Path) -> str:
-    """The character between values: the one by which the first lines have the most columns, all as many."""
+    """The character between values: the one that divides the first lines into the most columns, equally many in each."""
     usual = "\t" if ".tsv" in file.name.lower() else ","
     counts = {}
     for delimiter in (usual, *(d for d in _DELIMITERS if d != usual)):

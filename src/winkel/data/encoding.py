@@ -1,4 +1,4 @@
-"""Columns that hold no numbers, as numbers: one column for each value, or such that manhattan distances are Gower's."""
+"""Columns of categories as numbers: one column for each value, or such that manhattan distances equal Gower's distance."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def holds_categories(kind: str) -> bool:
 def encode(
     columns: Sequence[tuple[str, Callable[[], NDArray[Any]], bool]], how: str, n: int, name: str
 ) -> tuple[FloatArray, tuple[str, ...]]:
-    """Numbers of columns, each given by its name, its values and whether these are categories; and their names.
+    """The columns as numbers, and their names; each column is given by its name, its values and whether these are categories.
 
-    "onehot" makes of every value of a category a column of 0 and 1. "gower" divides numbers by their range and these
-    columns by two, all by the number of columns: the manhattan distance of two rows is then Gower's (1971), the mean over
-    columns of |x − y|/range or of 1 where categories differ.
+    "onehot" turns every value of a category into a column of 0 and 1. "gower" divides columns of numbers by their range, columns of 0 and 1
+    by two, and all by the number of original columns. The manhattan distance of two rows is then Gower's (1971): the mean over
+    columns of |x − y|/range for numbers, and of 1 for categories that differ.
     """
     parts: list[NDArray[Any]] = []
     names: list[str] = []

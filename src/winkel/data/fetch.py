@@ -1,6 +1,6 @@
-"""Files of well-known data: looked for in WINKEL_DATA, then in the cache, then downloaded into the cache.
+"""Files of well-known data: looked for in WINKEL_DATA, then in the cache, and otherwise downloaded into the cache.
 
-A file appears in the cache under its name only when it is complete and has passed its checks, so that an
+A file only gets its name in the cache once it is complete and has passed its checks, so that an
 interrupted download is never mistaken for data.
 """
 
@@ -42,7 +42,7 @@ class Source:
 
     @property
     def filename(self) -> str:
-        """Name in the cache: host and path, so that files of one name from two places stay apart."""
+        """Name in the cache: host and path, so that files with the same name from different places are not confused."""
         host, _, rest = self.url.partition("://")[2].partition("/")
         return f"{host.partition(':')[0]}_{rest.replace('/', '_')}"
 
@@ -134,7 +134,7 @@ def arrays(
     sources: Sequence[Source] = (),
     build: Callable[[Sequence[Path]], Arrays] | None = None,
 ) -> Arrays:
-    """Arrays of a prepared .npz file; if it is nowhere, built from downloads and kept in the cache."""
+    """Arrays of a prepared .npz file; if it is not found, it is built from downloads and kept in the cache."""
     path = find(filename)
     if path is not None:
         return load_arrays(path)
@@ -176,7 +176,7 @@ def download(source: Source, wanted: str) -> Path:
             error.close()  # it holds the connection
         raise MissingFileError(
             f"Could not download {source.url} into {str(path.parent)!r}: {reason}. "
-            f"Try again when the network is there. Or: {_advice(wanted)}"
+            f"Try again when there is a network connection. Or: {_advice(wanted)}"
         ) from error
     return path
 
@@ -218,7 +218,7 @@ def _progress(source: Source, expected: str | None) -> Iterator[Callable[[int], 
 
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
-    """A stream whose content becomes the file `path` when the block ends well, and vanishes otherwise."""
+    """A stream whose content becomes the file `path` if the block ends without an error, and is deleted otherwise."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -39,7 +39,7 @@ def read(
     key: str | None = None,
     min_rows: int = 2,
 ) -> Table:
-    """The validated Table in a file; its suffix says the format.
+    """The validated Table in a file; the suffix of the file determines the format.
 
     ==================  ==============================================================================================
     .npy                one matrix
@@ -65,20 +65,20 @@ def read(
     drop : list of str or int, or None, default=None
         Columns to leave out.
     keep : list of str or int, or None, default=None
-        Columns to keep beside, in `kept` of the table.
+        Columns that are not features but are kept, in `kept` of the table.
     numeric : bool, default=False
-        Whether to leave out columns that hold no numbers, which `omitted` of the table then names.
+        Whether to leave out columns that do not hold numbers; `omitted` of the table then names them.
     encode : {"onehot", "gower"} or None, default=None
-        What to make of columns of text and categories; see `as_table`.
+        How to encode columns of text and categories; see `as_table`.
     key : str or None, default=None
-        The array of an .npz or .h5ad file.
+        The array to read from an .npz or .h5ad file.
     min_rows : int, default=2
-        Fewest rows allowed.
+        Smallest number of rows allowed.
 
     Returns
     -------
     Table
-        Values, and names of rows and columns where the file has them.
+        Values, and the names of rows and columns if the file has them.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def read(
 
 
 def suffix_of(file: Path) -> str:
-    """Lower-case suffix, with the one before it for a compressed file, such as ".csv.gz"."""
+    """Lower-case suffix; for a compressed file together with the one before it, such as ".csv.gz"."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
     return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
 

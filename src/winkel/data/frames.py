@@ -26,7 +26,7 @@ Columns: TypeAlias = Sequence[str | int] | None
 
 
 class Parts(NamedTuple):
-    """What is taken from a source: feature values, ids, feature names, labels, kept columns, columns left out, what the labels' is called."""
+    """The parts taken from a source: feature values, ids, feature names, labels, kept columns, omitted columns, and the name of the label column."""
 
     values: Any
     ids: NDArray[Any] | None = None
@@ -39,9 +39,9 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True)
 class Selection:
-    """What is to be taken from a source: features (all but the others, where `columns` is None), labels, ids, kept columns.
+    """What to take from a source: features (if `columns` is None, all other columns), labels, ids, kept columns.
 
-    `drop` are left out; `numeric` leaves out all that hold no numbers, and `encode` turns those into numbers.
+    `drop` columns are left out; `numeric` leaves out all columns that do not hold numbers, and `encode` turns those into numbers.
     """
 
     columns: Columns = None
@@ -57,14 +57,14 @@ class Selection:
         flag("numeric", self.numeric)
         if self.numeric and self.encode is not None:
             raise InvalidParameterError(
-                "numeric leaves columns of text out and encode uses them; give one of them."
+                "numeric leaves out columns of text, but encode uses them; set only one of the two."
             )
 
     def __bool__(self) -> bool:
         return self != Selection()
 
     def aside(self, names: Sequence[str], name: str) -> set[int]:
-        """Positions of the columns that are no features, whatever they hold."""
+        """Positions of the columns that are not features, whatever they hold."""
         found = {find_column(names, self.label, "label", name), find_column(names, self.id, "id", name)}
         for what, wanted in (("drop", self.drop), ("keep", self.keep)):
             found |= {find_column(names, column, what, name) for column in wanted or ()}
@@ -78,7 +78,7 @@ class Selection:
 class Frame:
     """Columns of one data frame.
 
-    `types` is what the source calls the type of each column; `refused` are the columns that hold no numbers.
+    `types` are the source's names for the type of each column; `refused` are the columns that do not hold numbers.
     """
 
     names: tuple[str, ...]
@@ -92,7 +92,7 @@ class Frame:
     )
 
     def split(self, selection: Selection, name: str) -> Parts:
-        """What is selected."""
+        """The selected parts."""
         aside = selection.aside(self.names, name)
         if selection.columns is None:
             features = [j for j in range(len(self.names)) if j not in aside]
@@ -107,13 +107,15 @@ class Frame:
         kept = {str(self.names[j]): plain_column(self.column(j)) for c in selection.keep or ()
                 if (j := find_column(self.names, c, "keep", name)) is not None}  # fmt: skip
         if omitted and not features:
-            raise InvalidInputError(f"{name} has no columns of numbers: {self._listed(omitted)} hold none.")
+            raise InvalidInputError(
+                f"{name} has no columns of numbers; its columns are {self._listed(omitted)}."
+            )
         values, names = self._features(features, ids, selection.encode, name)
         left_out = tuple(self.names[j] for j in omitted)
         return Parts(values, ids, names, labels, kept, left_out, None if told is None else self.names[told])
 
     def plain(self, pick: Pick, what: str, name: str) -> NDArray[Any]:
-        """The column that a name or a position means, without Python objects."""
+        """The column with this name or position, without Python objects."""
         j = find_column(self.names, pick, what, name)
         assert j is not None
         return plain_column(self.column(j))
@@ -148,8 +150,8 @@ class Frame:
         if bad:
             raise InvalidInputError(
                 f"{name} has {len(bad)} column{'s' * (len(bad) > 1)} without numbers: {self._listed(bad)}. "
-                f"Name a column as label or id, list the feature columns, or encode, keep or drop it; numeric takes the "
-                "columns of numbers alone."
+                f"Name such a column as label or id, list the feature columns, or encode, keep or drop it; numeric takes only the "
+                "columns of numbers."
             )
 
     def _values(self, features: list[int], ids: NDArray[Any] | None, name: str) -> Any:
@@ -170,7 +172,7 @@ class Frame:
 
 
 def find_column(names: Sequence[str], wanted: Pick, what: str, name: str) -> int | None:
-    """Position of the column meant by a name or a position; None for None."""
+    """Position of the column with this name or position; None for None."""
     if wanted is None:
         return None
     if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
@@ -194,7 +196,7 @@ def find_column(names: Sequence[str], wanted: Pick, what: str, name: str) -> int
 
 
 def plain_column(values: NDArray[Any]) -> NDArray[Any]:
-    """A column of ids or labels without Python objects: integers and floats as they are, all else as text."""
+    """A column of ids or labels without Python objects: integers and floats are kept, everything else becomes text."""
     if values.dtype.kind != "O":
         return values
     if len(values) and all(
@@ -208,7 +210,7 @@ def plain_column(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether this entry of a column of objects stands for no value."""
+    """Whether this entry of a column of objects is a missing value."""
     return (
         value is None
         or type(value).__name__ in ("NAType", "NaTType")

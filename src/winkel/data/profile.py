@@ -1,10 +1,10 @@
-"""What is legal in a matrix but worth knowing: constant columns, duplicate rows, rows without a direction.
+"""Legal but unusual contents of a matrix: constant columns, duplicate rows, rows without a direction.
 
-Stated treatment, the same everywhere:
+They are handled in the same way everywhere:
 
 - Constant columns are kept. They add nothing to any Euclidean distance.
-- Duplicate rows are kept. Each is a neighbour of its twins at distance 0; ties are broken by cyclic index
-  order, so that twins do not all choose the first of them.
+- Duplicate rows are kept. They are neighbours of each other at distance 0; ties are broken by cyclic index
+  order, so that they do not all choose the first of them.
 - A row of zeros has no direction. Under the cosine metric its distance is 0 to another such row and 1 to any
   other row. Under the correlation metric the same holds for rows whose values are all equal.
 """
@@ -34,7 +34,7 @@ class Profile:
     constant_rows: int  # rows whose values are all equal; zero rows are among them
 
     def notes(self, metric: str = "euclidean") -> tuple[str, ...]:
-        """A sentence for each property that the data has, with the treatment that follows."""
+        """A sentence for each property that the data has, with how it is handled."""
         counts = (
             (
                 self.constant_columns,

@@ -1,4 +1,4 @@
-"""Columns brought to one scale, so that no unit of measurement decides which rows are near."""
+"""Columns brought to one scale, so that units of measurement do not decide which rows are close."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ SCALES = ("standard", "robust", "none")
 
 
 def scaled(table: Table, how: str) -> Table:
-    """The table with every column shifted and divided.
+    """The table with every column shifted and scaled.
 
     Parameters
     ----------
     table : Table
         Validated, dense data.
     how : {"standard", "robust", "none"}
-        "standard" makes the mean 0 and the standard deviation 1. "robust" does so by the median and the distance between the
-        quartiles, divided by what it is for a normal distribution of standard deviation 1; a column most of whose values are
-        equal is divided by its standard deviation. Constant columns become 0.
+        "standard" makes the mean 0 and the standard deviation 1. "robust" subtracts the median and divides by the interquartile
+        range, relative to that of a normal distribution of standard deviation 1; a column most of whose values are
+        equal is divided by its standard deviation instead. Constant columns become 0.
 
     Returns
     -------

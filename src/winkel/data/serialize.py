@@ -1,4 +1,4 @@
-"""Python values as what an archive holds, JSON and arrays, and back with the same bytes and types."""
+"""Python values converted to JSON and arrays, which an archive can hold, and back with the same bytes and types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import InvalidParameterError, ModelFileError
 
 
 class Packer:
-    """Collects in `arrays` the arrays of every value given to `pack`; one array met twice is stored once."""
+    """Collects the arrays of all values given to `pack` in `arrays`; an array that appears twice is stored once."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
@@ -83,7 +83,7 @@ def unpack(node: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
 
 
 def pack_csr(name: str, matrix: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of a CSR matrix, as they are: `name.data`, `name.indices`, `name.indptr`, `name.shape`."""
+    """The unchanged arrays of a CSR matrix: `name.data`, `name.indices`, `name.indptr`, `name.shape`."""
     return {
         f"{name}.data": matrix.data,
         f"{name}.indices": matrix.indices,
@@ -93,7 +93,7 @@ def pack_csr(name: str, matrix: Any) -> dict[str, NDArray[Any]]:
 
 
 def unpack_csr(name: str, arrays: Mapping[str, NDArray[Any]], *, matrix: bool = False) -> Any:
-    """The CSR array (or `csr_matrix`) stored under `name`, its indices checked to lie inside its shape."""
+    """The CSR array (or `csr_matrix`) stored under `name`, with its indices checked to lie within its shape."""
     import scipy.sparse
 
     try:

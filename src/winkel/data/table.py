@@ -1,4 +1,4 @@
-"""Table, the one validated form of data; the two doors to it, `as_table` and `as_matrix`; and which rows are equal."""
+"""Table, the validated form of all data; the functions that make it, `as_table` and `as_matrix`; and which rows are equal."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _TELLING = 64  # columns that are enough to see that most rows differ
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """A validated matrix of numbers, with the names of its rows and columns where they are known.
+    """A validated matrix of numbers, with the names of its rows and columns if they are known.
 
-    `as_table` makes one. It marks what it has validated, and does not look at the values of such a table again: every
-    call that takes data takes a Table too, at no cost.
+    `as_table` makes a Table. It marks it as validated and does not check its values again, so every
+    call that takes data takes a Table at no cost.
 
     Attributes
     ----------
@@ -39,15 +39,15 @@ class Table:
     columns : tuple of str or None
         Names of the columns.
     labels : ndarray or None
-        The label column, if one was asked for.
+        The label column, if one was requested.
     kept : mapping of str to ndarray
-        Further columns that were to be kept beside.
+        Further columns that are kept but are not features.
     omitted : tuple of str
-        Columns that were left out because they hold no numbers.
+        Columns that were left out because they do not hold numbers.
     label_name : str or None
-        What the label column is called.
+        The name of the label column.
     validated : bool
-        Whether `as_table` has looked at the values.
+        Whether `as_table` has checked the values.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Table:
         return np.dtype(self.values.dtype)
 
     def rows(self, index: Any) -> Table:
-        """The table of the rows at `index` (numbers, a mask or a slice), validated as the whole is."""
+        """The table of the rows at `index` (numbers, a mask or a slice); it counts as validated if the whole table does."""
         ids, labels = (None if names is None else names[index] for names in (self.ids, self.labels))
         kept = {name: column[index] for name, column in self.kept.items()}
         return replace(self, values=self.values[index], ids=ids, labels=labels, kept=kept)
@@ -119,20 +119,20 @@ def as_matrix(
     X : array, list of rows, sparse matrix, data frame, AnnData or Table
         The data; see `as_table`.
     name : str, default="X"
-        What messages call the data.
+        The name of the data in messages.
     min_rows : int, default=2
-        Fewest rows allowed.
+        Smallest number of rows allowed.
     min_columns : int, default=1
-        Fewest columns allowed.
+        Smallest number of columns allowed.
     allow_sparse : bool, default=True
         Whether sparse data is allowed.
     dtype : float32, float64 or None, default=None
-        The precision wanted; None keeps that of the data: see `as_table`.
+        The precision of the result; None keeps that of the data: see `as_table`.
 
     Returns
     -------
     ndarray or sparse matrix of shape (n, m)
-        X itself if nothing must change.
+        X itself if nothing has to change.
 
     Examples
     --------
@@ -168,8 +168,8 @@ def as_table(
     """The validated Table of an array, list of rows, sparse matrix, data frame, AnnData object or Table.
 
     float32 and float64 are kept; booleans, float16 and integers become float32 (float64 if an integer is
-    beyond ±2**24); float32 so large that squared distances could overflow (about 1e18) becomes float64.
-    Nothing is copied if nothing must change, and `X` is never written to.
+    beyond ±2**24). float32 data that is so large that squared distances could overflow (about 1e18) becomes float64.
+    Data is only copied if something has to change, and `X` is never modified.
 
     Parameters
     ----------
@@ -184,33 +184,33 @@ def as_table(
     drop : list of str or int, or None, default=None
         Columns to leave out.
     keep : list of str or int, or None, default=None
-        Columns of numbers or text to keep beside, in `kept` (for AnnData: columns of `obs`); features only if `columns` lists them.
+        Columns of numbers or text to keep in `kept` (for AnnData: columns of `obs`); they are only features if `columns` lists them.
     numeric : bool, default=False
-        Whether to leave out columns that hold no numbers, which `omitted` then names, instead of refusing them.
+        Whether to leave out columns that do not hold numbers, instead of refusing them; `omitted` then names them.
     encode : {"onehot", "gower"} or None, default=None
-        What to make of columns of text and categories: "onehot" a column of 0 and 1 for each value; "gower" scales all
+        How to encode columns of text and categories. "onehot" makes a column of 0 and 1 for each value; "gower" scales all
         columns such that metric="manhattan" is Gower's distance of mixed columns.
     use_rep : str or None, default=None
         The entry of an AnnData object's `obsm` that holds the rows, such as "X_pca"; None and "X" take its `X`.
     layer : str or None, default=None
-        The entry of its `layers` that holds them instead.
+        The entry of its `layers` to use instead.
     name : str, default="X"
-        What messages call the data.
+        The name of the data in messages.
     min_rows : int, default=2
-        Fewest rows allowed.
+        Smallest number of rows allowed.
     min_columns : int, default=1
-        Fewest columns allowed.
+        Smallest number of columns allowed.
     allow_sparse : bool, default=True
         Whether sparse data is allowed.
     dtype : float32, float64 or None, default=None
-        The precision wanted; None keeps that of the data, as said above.
+        The precision of the result; None keeps that of the data, as described above.
     first_row : int, default=0
-        The number that messages give to the first row, where X is a part of something larger.
+        The number of the first row in messages, if X is a part of something larger.
 
     Returns
     -------
     Table
-        X itself if it is a validated Table that fits.
+        X itself if it is a validated Table that meets these conditions.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def as_table(
 
 
 def labelled(X: Any, labels: Any, what: str = "labels", name: str = "X") -> tuple[Any, Any]:
-    """X and `labels`, or the column that a text names (`named_labels`); a data frame without it, since it is then no feature."""
+    """X and `labels`; if `labels` is text, the column of that name (`named_labels`), which is removed from a data frame since it is not a feature."""
     if not isinstance(labels, str):
         return X, labels
     if frame_of(X, name) is not None:
@@ -250,9 +250,9 @@ def labelled(X: Any, labels: Any, what: str = "labels", name: str = "X") -> tupl
 
 
 def looks_like_distances(values: Any) -> bool:
-    """Whether a matrix is one of distances rather than of rows: square, nothing below zero or on the diagonal, and symmetric.
+    """Whether a matrix looks like distances rather than rows: square, symmetric, nothing negative, and an empty diagonal.
 
-    A sparse one need not be symmetric: it may hold the distances of each row's nearest.
+    A sparse matrix need not be symmetric: it may hold the distances to each row's nearest rows.
     """
     n, m = values.shape
     if n != m or n < 3 or values.diagonal().any():
@@ -299,11 +299,11 @@ def _from_array(X: Any, name: str) -> Any:
     if isinstance(X, str | bytes | os.PathLike):
         raise InvalidInputError(
             f"{name} must be data, got the text or path {X!r}. To read a file use winkel.data.read(path), or "
-            "winkel.scale.open_source(path) where it is too large for memory."
+            "winkel.scale.open_source(path) if it is too large for memory."
         )
     if hasattr(X, "shards"):
         raise InvalidInputError(
-            f"{name} holds rows in shards, which winkel.MDE alone takes as they are. See winkel.scale for what takes them: "
+            f"{name} holds rows in shards, which only winkel.MDE takes directly. Use winkel.scale: "
             "fit_landmarks and transform for other estimators, measure for scores."
         )
     return X if sp.issparse(X) else to_array(X, name)
@@ -343,15 +343,15 @@ def _float_dtype(dtype: DTypeLike | None) -> np.dtype[Any] | None:
 
 
 def has_equal_rows(values: Any) -> bool:
-    """Whether any two rows are equal; all columns are looked at only of rows that are equal in some of them."""
+    """Whether any two rows are equal; all columns are only compared for rows that are equal in some of them."""
     alike = _repeated(hash_rows(values, _TELLING))
     return len(alike) > 0 and len(_repeated(hash_rows(values[alike]))) > 0
 
 
 def equal_rows(values: Any, present: IntArray) -> tuple[IntArray, IntArray]:
-    """The first row of each set of equal ones among `present`, and the set of each row; −1 for rows that are not.
+    """The first row of each set of equal rows among `present`, and the set of each row; −1 for rows that are not present.
 
-    The order of the sets depends on the values of their rows alone.
+    The order of the sets depends only on the values of their rows.
     """
     code = hash_rows(values)
     _, first, of_present = np.unique(code[present], return_index=True, return_inverse=True)
@@ -370,9 +370,9 @@ def equal_rows(values: Any, present: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def hash_rows(values: Any, n_columns: int | None = None) -> NDArray[np.uint64]:
-    """64 bits of each row, equal for equal rows, dense or sparse; of so many columns only, evenly chosen, if there are more.
+    """A 64-bit hash of each row, equal for equal rows, dense or sparse; of `n_columns` evenly chosen columns if there are more.
 
-    A value of zero adds nothing, so that a sparse row is equal to its dense form.
+    A value of zero adds nothing, so that a sparse row has the same hash as its dense form.
     """
     n, m = values.shape
     factors = Stream.named(0, "columns of a row").bits(m) | np.uint64(1)

@@ -1,4 +1,4 @@
-"""Harmonic placement on a graph: items in known positions or with known labels, all others at the mean of their neighbours.
+"""Harmonic placement on a graph: some items have known positions or labels, and all others are at the mean of their neighbours.
 
 Both are anchored quadratic problems (Agrawal et al. 2021, section 2.4.2), solved as linear systems.
 """
@@ -21,18 +21,18 @@ from ..problem.exact import unreachable
 
 @dataclass(frozen=True, eq=False)
 class PropagatedLabels:
-    """A label for each item, and how much each class speaks for it.
+    """A label for each item, and a score for each class.
 
     Attributes
     ----------
     labels : ndarray of shape (n,)
         The label of each item.
     scores : ndarray of shape (n, n_classes)
-        Between 0 and 1, with sum 1 in each row: the chance that a random walk along the weights meets that class first.
+        Between 0 and 1, and 1 in sum over each row: the probability that a random walk along the weights meets that class first.
     classes : ndarray of shape (n_classes,)
-        The labels that columns of `scores` stand for.
+        The labels of the columns of `scores`.
     reached : ndarray of bool, shape (n,)
-        Whether a chain of edges ties the item to a labelled one. Others keep the mark of an unknown label, and scores of 0.
+        Whether a chain of edges connects the item to a labelled item. Other items keep the mark of an unknown label, and scores of 0.
     """
 
     labels: NDArray[Any]
@@ -49,20 +49,20 @@ def place_items(
     pulls: Pulls | None = None,
     n_jobs: int | None = None,
 ) -> Embedding:
-    """The map in which the items `indices` have known positions and Σ w‖yᵢ − yⱼ‖² over the graph's edges is smallest.
+    """The map in which the items `indices` have known positions and Σ w‖yᵢ − yⱼ‖² over the edges of the graph is smallest.
 
-    This is quadratic placement: no item lies outside the hull of the known positions and the pulls' targets.
+    This is quadratic placement: no item is outside the convex hull of the known positions and the targets of the pulls.
 
     Parameters
     ----------
     graph : Graph
-        Who is tied to whom; weights must not be negative.
+        The graph of the items; weights must not be negative.
     indices : array of int, shape (k,)
         The items whose positions are known.
     positions : array of shape (k, n_components)
-        Where they are.
+        Their positions.
     pulls : Pulls or None, default=None
-        Positions that further items are drawn to.
+        Positions to which further items are drawn.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.
 
@@ -90,15 +90,15 @@ def propagate_labels(
 ) -> PropagatedLabels:
     """Labels for all items of a graph, from those of a few.
 
-    The labelled items are anchors at the corners of a simplex, one for each class; each other item takes the class whose
-    corner it is nearest to in the quadratic problem.
+    The labelled items are anchored at the corners of a simplex, one corner for each class. Every other item gets the class of the
+    nearest corner in the solution of the quadratic problem.
 
     Parameters
     ----------
     graph : Graph
-        Who is tied to whom; weights must not be negative.
+        The graph of the items; weights must not be negative.
     labels : array of shape (n,)
-        One entry for each item, which is `unknown` where the label is to be found.
+        One entry for each item; `unknown` if the label has to be found.
     unknown : object, default=-1
         The mark of items without a label.
     n_jobs : int or None, default=None
@@ -107,7 +107,7 @@ def propagate_labels(
     Returns
     -------
     PropagatedLabels
-        Labels, and how much each class speaks for each item.
+        Labels, and a score of each class for each item.
 
     Examples
     --------

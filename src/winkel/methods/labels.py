@@ -1,4 +1,4 @@
-"""Labels of rows, for maps that they have a part in: classes or numbers, some of them unknown."""
+"""Labels of rows, for fits that use them: classes or numbers, some of which may be unknown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNKNOWN = 1.0  # and from a row whose label is unknown
 
 
 def read_labels(y: Any, n: int) -> NDArray[Any]:
-    """Labels as numbers with NaN for unknown ones (of floats), or as classes 0, 1, … with −1 for unknown ones."""
+    """Labels as numbers with NaN for unknown (if they are floats), or as classes 0, 1, … with −1 for unknown."""
     values = np.asarray(y)
     if values.shape != (n,):
         raise InvalidInputError(f"y must hold one label for each of the {n} rows; got shape {values.shape}.")
@@ -42,7 +42,7 @@ def known_labels(labels: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def unknown_label(labels: NDArray[Any]) -> Any:
-    """What stands for an unknown label among these."""
+    """The mark of an unknown label among these labels."""
     return np.nan if labels.dtype.kind == "f" else -1
 
 

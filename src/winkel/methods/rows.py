@@ -1,4 +1,4 @@
-"""Rows, dense or sparse (CSR), as the methods need them; sparse rows are never made dense as a whole."""
+"""Operations on rows, dense or sparse (CSR), for the methods; sparse rows are never made dense as a whole."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def products_of_rows(A: Rows, B: Rows) -> Any:
 
 
 def as_dense(X: Rows) -> Any:
-    """Rows as an array; for few of them."""
+    """Rows as a dense array; only for a few rows."""
     return X.toarray() if issparse(X) else X
 
 

@@ -1,8 +1,8 @@
-"""A fit by shards that begins with an arrangement: rows placed among landmarks, or a map that is there, refined in a few iterations.
+"""A fit by shards that starts from an arrangement: rows placed among landmarks, or an existing map, refined in a few iterations.
 
-    estimator or map ──> places of all rows ──> as wide as suits the problem ──> last stages of L-BFGS
+    estimator or map ──> places of all rows ──> scaled to suit the problem ──> last stages of L-BFGS
 
-The arrangement decides where things are. Rows that were placed one by one, without regard to one another, find their neighbours.
+The arrangement determines the large-scale structure. In the refinement, rows that were placed independently move next to their neighbours.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _APART = 1e-4  # of the width, by which rows at the same place are moved
 
 @dataclass(frozen=True, eq=False)
 class Arrangement:
-    """Where rows are to begin: what an estimator's `transform` says, or a table of places."""
+    """The starting places of the rows: from an estimator's `transform`, or from a table of places."""
 
     estimator: Any
     table: Table | None
@@ -45,7 +45,7 @@ class Arrangement:
 
 
 def given_arrangement(init: Any, n: int) -> Arrangement:
-    """What `init` stands for: an estimator that places n rows, or their map."""
+    """The arrangement of `init`, which is an estimator that places n rows, or their map."""
     if hasattr(init, "transform") and hasattr(init, "embedding_") and len(init.embedding_) != n:
         found, shape = Arrangement(init, None), (n, init.embedding_.shape[1])
     else:
@@ -61,7 +61,7 @@ class _Valued(Protocol):
 
 
 def apart(Y: FloatArray, run: Run) -> FloatArray:
-    """Y, centred and as wide as maps usually are, without rows at the same place."""
+    """Y, centred and scaled to the usual width of maps, without rows at the same place."""
     centred = Y - Y.mean(axis=0, dtype=np.float64)
     spread = float(np.sqrt(np.mean(np.square(centred))))
     noise = run.stream("apart").normal(Y.shape)
@@ -69,7 +69,7 @@ def apart(Y: FloatArray, run: Run) -> FloatArray:
 
 
 def suited(Y: FloatArray, problem: _Valued) -> FloatArray:
-    """Y as wide as the problem wants it, to a factor of √2."""
+    """Y scaled to the width that suits the problem, up to a factor of √2."""
     known: dict[float, float] = {}
 
     def value(exponent: float) -> float:

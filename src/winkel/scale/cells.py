@@ -1,4 +1,4 @@
-"""Rows in the order of cells: like rows side by side, so that a shard's neighbours are mostly its own.
+"""Rows in the order of cells: similar rows are next to each other, so that the neighbours of a shard's rows are mostly in the same shard.
 
     Source ──> copy (float32, in its order) ──> cells (k-means of a sample) ──> rows (in the order of cells)
 
@@ -35,7 +35,7 @@ _LARGEST = 1e15  # beyond, squares of differences would leave the range of singl
 
 @dataclass(frozen=True)
 class Layout:
-    """How many rows there are, and how many make a block: fixed by the data alone, whoever works on it."""
+    """The number of rows, and of rows in a block; it depends only on the data, not on the workers."""
 
     n: int
     block: int
@@ -96,7 +96,7 @@ def _copy_all(folder: Folder, source: Source, metric: str, engine: Engine, run: 
 
 
 def cell_count(n: int) -> int:
-    """How many cells n rows have. Larger ones for very many rows keep the choice of cells, n²/size, beside the search in them, n · size."""
+    """The number of cells for n rows. For very many rows, cells are larger, which balances the choice of cells, n²/size, and the search in them, n · size."""
     return max(1, n // max(CELL_ROWS, math.isqrt(n // _BALANCE)))
 
 
@@ -110,7 +110,7 @@ def _offset(source: Source, metric: str) -> list[float]:
 
 
 def dense(values: Any) -> FloatArray:
-    """Rows as an array, sparse ones too."""
+    """Rows as a dense array; sparse rows are converted."""
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 
@@ -221,7 +221,7 @@ def _gather(k: int, folder: Folder, layout: Layout) -> None:
 
 
 def cut_cells(folder: Folder) -> NDArray[np.int64]:
-    """First rows of cells, and at last the number of rows, with large cells cut: many rows may be equal."""
+    """First rows of cells, followed by the number of rows; large cells are cut, because many rows may be equal."""
     cells = np.array(folder.map("cells"))
     piece = max(_PIECE, 8 * math.isqrt(int(cells[-1]) // _BALANCE))
     parts = [np.arange(begin, end, piece) for begin, end in itertools.pairwise(cells)]

@@ -1,4 +1,4 @@
-"""Which columns of parquet files and data frames are taken."""
+"""Which columns of parquet files and data frames are used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import InvalidInputError, InvalidParameterError
 
 @dataclass(frozen=True)
 class Columns:
-    """Those that are named, or all; without those to leave out."""
+    """The named columns, or all; without the columns to leave out."""
 
     named: Sequence[str] | None = None
     dropped: Sequence[str] = ()
@@ -21,7 +21,7 @@ class Columns:
         return self.named is not None or len(self.dropped) > 0
 
     def among(self, there: Sequence[str], what: str) -> list[str]:
-        """The columns to take of those that are there."""
+        """The columns to use, out of the available ones."""
         unknown = [name for name in (*(self.named or ()), *self.dropped) if name not in there]
         if unknown:
             raise InvalidParameterError(f"{what} has no column {unknown[0]!r}.")

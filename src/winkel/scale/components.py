@@ -1,9 +1,9 @@
-"""`pca`: the rows of a Source along the directions of their largest variance, which are found by passes over the shards.
+"""`pca`: the rows of a Source along the directions of their largest variance, which are found in passes over the shards.
 
     Source ──> passes (products with the covariance, shard by shard, added in order) ──> Components ──> Source of few columns
 
-With few columns the covariance is added up in one pass. With many, a random block of vectors and its products with the covariance span a
-space that holds the directions (block Krylov, Musco and Musco 2015): four passes, and four more until they have settled.
+With few columns, the covariance is added up in one pass. With many, a random block of vectors and its products with the covariance span a
+space that contains the directions (block Krylov, Musco and Musco 2015): four passes, repeated until the directions have settled.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Directions of largest variance, and how rows are expressed along them.
+    """Directions of largest variance, and the projection of rows onto them.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Components:
     axes : ndarray of shape (m, n_components)
         The directions, in descending order of variance.
     variance : ndarray of shape (n_components,)
-        The variance of all rows along each.
+        The variance of all rows along each direction.
     total_variance : float
         The sum of the variances of all columns.
     """
@@ -74,18 +74,18 @@ def pca(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Source:
-    """The rows of `source` along the `n_components` directions of their largest variance, as a Source that projects what it reads.
+    """The rows of `source` along the `n_components` directions of their largest variance, as a Source that projects rows as it reads them.
 
     Parameters
     ----------
-    source : Source, path, glob, array or what else `open_source` takes
+    source : Source, path, glob, array or anything that `open_source` takes
         The rows, dense or sparse.
     n_components : int, default=50
-        Number of directions: at most the number of columns, and of rows.
+        Number of directions; at most the number of columns and the number of rows.
     client : distributed.Client or None, default=None
-        Whose workers work on shards; None works in this process.
+        Uses its workers; None works in this process.
     random_state : int, numpy Generator or None, default=0
-        The seed of the first block of vectors, where there are more than 512 columns. The same seed gives the same bytes for any
+        The seed of the first block of vectors, used if there are more than 512 columns. The same seed gives the same bytes for any
         `client` and `n_jobs`.
     n_jobs : int or None, default=None
         Number of threads without a client; None uses all cores.
@@ -117,7 +117,7 @@ def projected(source: Source, components: Components) -> Source:
 
 
 def kept_components(folder: Folder, source: Source, count: int, engine: Engine, run: Run) -> Components:
-    """The components of a source, found unless an earlier run in the folder has done so."""
+    """The components of a source, from an earlier run in the folder if there is one, otherwise computed."""
 
     def find() -> tuple[str, float]:
         found = find_components(source, count, engine, run)
@@ -212,7 +212,7 @@ class ProjectedReader:
 
     @property
     def starts(self) -> IntArray:
-        """The first row of each shard, and at last the number of rows."""
+        """The first row of each shard, followed by the number of rows."""
         return self.source.starts
 
     def read(self, number: int) -> FloatArray:
@@ -220,10 +220,10 @@ class ProjectedReader:
         return self.components.apply(self.source.shard(number).values)
 
     def place(self, number: int) -> str:
-        """What messages call the file of a shard."""
+        """The name of a shard's file in messages."""
         return self.source.file(number)
 
     @property
     def identity(self) -> str:
-        """What tells these rows from others."""
+        """What distinguishes these rows from others."""
         return f"{self.source.identity} along {digest(self.components.mean, self.components.axes)}"

@@ -1,6 +1,6 @@
-"""What attracts whom, by shards: each row's gifts to those that it lists, and what both ends of a pair give, added up.
+"""The attracting pairs, by shards. Each row gives a weight to every row that it lists; the weight of a pair is the sum of both directions.
 
-    distances ──> gifts ──> sent (sorted by receiver) ──> pairs (for each row of a block, all it is paired with)
+    distances ──> gifts ──> sent (sorted by receiver) ──> pairs (for each row of a block, all rows it is paired with)
 
 Every pair is kept by the blocks of both its rows, so that a block owns the rows of the gradient that it writes.
 """

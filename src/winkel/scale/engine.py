@@ -1,4 +1,4 @@
-"""Where shards are worked on: in this process, or by the workers of a Dask cluster. What comes out is the same."""
+"""Where shards are processed: in this process, or by the workers of a Dask cluster. The results are the same."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _GO_ON = "What was done is kept: the same call with the same folder goes on from
 
 
 class Engine(Protocol):
-    """What carries out functions of shards. A function may be carried out again after a fault, to the same result."""
+    """Executes functions of shards. After a fault a function may be executed again, with the same result."""
 
     @property
     def n_jobs(self) -> int:
         """Threads of one task."""
 
     def share(self, value: Any) -> Any:
-        """What tasks are passed to have the array `value`; the last few are kept."""
+        """A handle with which tasks get the array `value`; the last few values are kept."""
 
     def close(self) -> None:
         """Leave nothing behind."""
@@ -78,8 +78,8 @@ def _carried_out(function: Callable[..., Any], item: Any, *shared: Any) -> Any:
 class DaskEngine:
     """Shards on the workers of a `distributed.Client`; each task takes `n_jobs` threads.
 
-    Dask carries out again what a lost worker had under way, `distributed.scheduler.allowed-failures` times; where no worker is left
-    for `patience` seconds, the work ends with an error. What tasks share lies in `folder`, which all workers reach: no worker
+    Dask repeats the tasks of a lost worker, `distributed.scheduler.allowed-failures` times. If there is no worker
+    for `patience` seconds, the work ends with an error. Values that tasks share are in `folder`, which all workers can open, so no worker
     holds anything that would be lost with it.
     """
 
@@ -92,7 +92,7 @@ class DaskEngine:
     _token: str = field(default_factory=lambda: secrets.token_hex(4), repr=False)
 
     def share(self, value: Any) -> Any:
-        """Where tasks read the value."""
+        """The place where tasks read the value."""
         self._count += 1
         # A new name: a task of a client that is gone may still read what that one shared.
         path = self.folder / f"shared-{self._token}-{self._count}.npy"
@@ -108,7 +108,7 @@ class DaskEngine:
         return _OnDisk(str(path))
 
     def map(self, function: Callable[..., Any], items: Iterable[Any], *shared: Any) -> Iterator[Any]:
-        """function(item, *shared) for every item, in order; some are worked on ahead."""
+        """function(item, *shared) for every item, in order; some items are processed ahead."""
         waiting: deque[Any] = deque()
         most = max(2, _AHEAD * self._workers())
         try:
@@ -130,13 +130,13 @@ class DaskEngine:
             self._wait(future)
             return future.result(timeout=None if future.status == "error" else _FETCH)
         except KilledWorker as error:
-            raise WorkerError(f"A task ended every worker that took it ({error}). {_GO_ON}") from error
+            raise WorkerError(f"A task crashed every worker that took it ({error}). {_GO_ON}") from error
         except CancelledError as error:
             raise WorkerError(f"The Dask scheduler was lost ({error}). {_GO_ON}") from error
         except TimeoutError as error:
             if future.status == "error":  # the task's own
                 raise
-            raise WorkerError(f"A Dask worker does not hand over what it found. {_GO_ON}") from error
+            raise WorkerError(f"A Dask worker does not return its result. {_GO_ON}") from error
         except OSError as error:  # the connection was closed while the answer was on its way
             if future.status == "error":
                 raise
@@ -164,14 +164,14 @@ class DaskEngine:
                 raise WorkerError(f"There has been no Dask worker for {now - alone:.0f} s. {_GO_ON}")
 
     def close(self) -> None:
-        """Delete what tasks shared."""
+        """Delete the shared values."""
         while self._written:
             self._written.popleft().unlink(missing_ok=True)
 
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """A block that writes a file, whose errors say which, and how to go on."""
+    """A block that writes a file; its errors name the file and say how to continue."""
     try:
         yield
     except OSError as error:
@@ -179,8 +179,8 @@ def explained(path: Path) -> Iterator[None]:
             raise
         raise UnwritableFileError(
             error.errno,
-            f"{str(path)!r} could not be written ({error.strerror or error}); make room, and repeat the call with the same folder "
-            "to go on",
+            f"{str(path)!r} could not be written ({error.strerror or error}); free some space, and repeat the call with the same folder "
+            "to continue",
         ) from error
 
 

@@ -2,8 +2,8 @@
 
     Source ──> rows in the order of cells ──> neighbour lists ──> pairs ──> start, stages, L-BFGS ──> Embedding
 
-Each arrow is a stage of functions of shards; an `Engine` decides where they run. Shards are fixed by the data alone and sums are
-taken in their order, so one process and any number of workers give the same bytes.
+Each arrow is a stage made of functions of shards; an `Engine` decides where they run. The data alone determines the shards, and sums are
+taken in the order of the shards, so one process and any number of workers give the same bytes.
 """
 
 from __future__ import annotations
@@ -68,37 +68,37 @@ def fit(
     pca: int | None = None,
     init: Any = None,
 ) -> EstimatorT:
-    """Fit `estimator`, a `winkel.MDE`, to all rows of `source` by shards: beyond memory, and on a Dask cluster.
+    """Fit `estimator`, a `winkel.MDE`, to all rows of `source` by shards, for data larger than memory, also on a Dask cluster.
 
-    The map is the default one: neighbours in two dimensions by the metric "euclidean", "cosine" or "correlation". Rows are
-    compared in single precision; equal rows are rows of their own, which land close to each other. The map has the same bytes
-    for any `client` and `n_jobs`. `estimator.fit(source)` does the same in this process and a folder for the time of the fit.
+    The map is the default map of neighbours in two dimensions, with the metric "euclidean", "cosine" or "correlation". Rows are
+    compared in single precision. Equal rows are not merged; they are placed close to each other. The map has the same bytes
+    for any `client` and `n_jobs`. `estimator.fit(source)` does the same in this process, with a temporary folder.
 
     Parameters
     ----------
     estimator : MDE
-        What to fit; its parameters decide as they do in memory.
-    source : Source, path, glob, array or what else `open_source` takes
+        The estimator to fit; its parameters have the same meaning as in memory.
+    source : Source, path, glob, array or anything that `open_source` takes
         The rows.
     folder : path or None, default=None
-        Where rows, neighbours and pairs are kept on the way, about 600 bytes a row beside the rows themselves. A fit that
-        ended early goes on from there when it is repeated. None takes a folder that is deleted in the end.
+        Where rows, neighbours and pairs are stored during the fit; about 600 bytes per row in addition to the rows themselves. If a fit
+        ends early, the same call continues from there. None uses a folder that is deleted at the end.
     client : distributed.Client or None, default=None
-        Whose workers work on shards; they must reach the files of the source and `folder` by the same names. None works in this
+        Uses its workers; they must be able to open the files of the source and `folder` under the same names. None works in this
         process.
     rows_per_block : int, default=262144
-        Rows that one task works on. The bytes of the map depend on it.
+        Number of rows that one task processes. The bytes of the map depend on it.
     pca : int or None, default=None
-        Number of principal components to which rows are reduced first, as by `winkel.scale.pca`; None compares rows as they are.
+        Number of principal components to which rows are reduced first, as by `winkel.scale.pca`; None uses the rows as they are.
     init : fitted estimator, map or None, default=None
-        An arrangement that is kept, and refined so that each row finds its neighbours among all others: the map of an estimator that
-        places the rows, such as `winkel.scale.fit_landmarks` gives, or places of all rows in the plane as an array or file. Its width does
-        not matter, and 75 iterations are made where `max_iter` is None. None begins with principal components.
+        An arrangement to keep and refine, so that each row moves next to its neighbours among all rows. It is an estimator that
+        places the rows, such as the result of `winkel.scale.fit_landmarks`, or the places of all rows in the plane as an array or file. Its
+        scale does not matter. If `max_iter` is None, 75 iterations are made. None starts from principal components.
 
     Returns
     -------
     estimator
-        The estimator, fitted; `embedding_` holds the map in the order of the rows.
+        The estimator, fitted; `embedding_` is the map in the order of the rows.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class _Placed:
 
 
 def fit_map(source: Source, settings: Settings, run: Run, where: Where) -> Embedding:
-    """The map of all rows of a source, and what is told of it."""
+    """The map of all rows of a source, with its description."""
     metric = _check(source, settings)
     made = where.folder is None
     # A whole path: workers may have another working folder.
@@ -259,7 +259,7 @@ def _fitted(
 
 
 def forecast(n: int, m: int, block: int, memory_size: int) -> float:
-    """Bytes that a fit needs in memory at most; what is mapped from disk beside it can be given back at any time."""
+    """The largest number of bytes that a fit needs in memory; the system can reclaim memory-mapped files at any time."""
     # The map, its gradients, and what L-BFGS remembers; mid-near pairs.
     coordinates = 8.0 * n * (2 * memory_size + 14) + 80.0 * n
     task = min(n, block) * (8.0 * m + 1800)  # rows, lists and pairs of one block on their way

@@ -1,7 +1,7 @@
-"""The folder of a run by shards: arrays on disk that tasks write parts of, and what has been done so far.
+"""The folder of a run by shards: arrays on disk, of which each task writes a part, and a record of finished work.
 
-A task writes the rows that it owns, to the same bytes if it is carried out again. A line in the stage's record says that
-its part is there, so that a run that ended early goes on with the parts that are missing.
+A task writes the rows that it owns, always with the same bytes. A line in the record of the stage says that
+its part is finished, so that a run that ended early continues with the missing parts.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _MOST_REFUSED = 8  # results of a stage that are not accepted, after which it en
 
 @dataclass(frozen=True)
 class Folder:
-    """Named arrays of a run, each an .npy file; can be sent to other processes that reach the same disk."""
+    """Named arrays of a run, each an .npy file; it can be sent to other processes that use the same disk."""
 
     path: Path
 
     @classmethod
     def opened(cls, path: str | os.PathLike[str], identity: dict[str, Any]) -> Folder:
-        """The folder of the run that `identity` names, made if it is not there; another run's is refused."""
+        """The folder of the run that `identity` describes, created if it does not exist; a folder of another run is refused."""
         folder = cls(Path(os.fspath(path)).absolute())  # workers may have another working folder
         folder.path.mkdir(parents=True, exist_ok=True)
         folder.tidy()
@@ -61,14 +61,14 @@ class Folder:
         return folder
 
     def of_another_run(self, what: str) -> InvalidParameterError:
-        """The error for a folder that holds another run."""
+        """The error for a folder of another run."""
         return InvalidParameterError(
-            f"{str(self.path)!r} holds another run; they differ in {what}. Repeat that run's data and settings, choose "
+            f"{str(self.path)!r} belongs to another run, which differs in {what}. Use the data and settings of that run, choose "
             "another folder, or delete this one."
         )
 
     def tidy(self) -> None:
-        """Delete what clients and workers left that were ended while they wrote."""
+        """Delete files that were left by clients and workers that ended while they were writing."""
         for pattern in ("shared-*.npy", ".*.tmp"):
             for left in self.path.glob(pattern):
                 left.unlink(missing_ok=True)
@@ -76,7 +76,7 @@ class Folder:
     # ---------------------------------------------------------------------------------------------- arrays
 
     def create(self, name: str, shape: tuple[int, ...], dtype: Any) -> None:
-        """An array to be written in parts; its space is taken at once, so that a full disk shows before the work."""
+        """An array that will be written in parts; its space is allocated at once, so that a full disk is noticed before the work."""
         header = npy_header(shape, dtype)
         size = len(header) + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         path = self._file(name)
@@ -119,7 +119,7 @@ class Folder:
             raise ModelFileError(f"{str(self._file(name))!r} cannot be read: {error}.") from error
 
     def stamp(self, name: str) -> int:
-        """A number that changes when an array is written anew: what is kept of it in memory is then out of date."""
+        """A number that changes when an array is written again, which makes copies in memory out of date."""
         return self._file(name).stat().st_mtime_ns
 
     def save(self, name: str, values: Any) -> None:
@@ -141,7 +141,7 @@ class Folder:
     # ---------------------------------------------------------------------------------------------- stages
 
     def note(self, name: str) -> Any:
-        """A small JSON value that was kept, or None."""
+        """A small JSON value that was stored, or None."""
         try:
             return json.loads((self.path / name).read_text())
         except FileNotFoundError:
@@ -150,18 +150,18 @@ class Folder:
             raise ModelFileError(f"{str(self.path / name)!r} cannot be read: {error}.") from error
 
     def keep_note(self, name: str, value: Any) -> None:
-        """Keep a small JSON value."""
+        """Store a small JSON value."""
         with atomic_file(self.path / name) as file:
             file.write(json.dumps(value).encode())
 
     def forget(self, *stages: str) -> None:
-        """Take stages as not done."""
+        """Mark stages as not done."""
         for stage in stages:
             for kind in ("json", "jsonl"):
                 (self.path / f"{stage}.{kind}").unlink(missing_ok=True)
 
     def once(self, stage: str, work: Callable[[], Any]) -> Any:
-        """What `work` gives, a small JSON value; carried out unless an earlier run has done so."""
+        """The result of `work`, a small JSON value; from an earlier run if there is one, otherwise computed."""
         kept = self.note(f"{stage}.json")
         if kept is None:
             kept = json.loads(json.dumps({"result": work()}))
@@ -179,9 +179,9 @@ class Folder:
         accept: Callable[[int, Any], bool] = lambda k, result: True,
         words: str | None = None,
     ) -> list[Any]:
-        """function(k, folder, *shared) for k from 0 to count − 1, without those that an earlier run has done: small JSON values.
+        """The results of function(k, folder, *shared) for k from 0 to count − 1, small JSON values; results of an earlier run are reused.
 
-        What `accept` refuses counts as not done; after a few such results the stage ends early, with None for what is missing.
+        Results that `accept` refuses count as not done. After a few of them, the stage ends early, with None for missing results.
         """
         record = self.path / f"{stage}.jsonl"
         done = {k: result for k, result in _recorded(record).items() if accept(k, result)}

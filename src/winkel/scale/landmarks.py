@@ -1,4 +1,4 @@
-"""`fit_landmarks`: an estimator fitted to some rows of a Source, chosen so that they stand for all."""
+"""`fit_landmarks`: an estimator fitted to some rows of a Source, chosen to represent all rows."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ EstimatorT = TypeVar("EstimatorT")
 def fit_landmarks(
     estimator: EstimatorT, source: Any, n_landmarks: int = 10_000, *, choice: str = "uniform"
 ) -> EstimatorT:
-    """A copy of `estimator`, fitted to landmarks: rows of `source` that stand for all.
+    """A copy of `estimator`, fitted to landmarks: rows of `source` that represent all rows.
 
-    Its `transform` then places every other row (`winkel.scale.transform` does so by shards). `source_rows_` lists the rows.
+    Its `transform` then places every other row (`winkel.scale.transform` does so by shards). `source_rows_` lists the landmarks.
 
     Parameters
     ----------
     estimator : estimator
         Any estimator of winkel; its `random_state` also decides which rows are chosen.
-    source : Source, path, glob, array or what else `open_source` takes
+    source : Source, path, glob, array or anything that `open_source` takes
         The rows.
     n_landmarks : int, default=10000
-        How many rows to fit.
+        Number of landmarks.
     choice : {"uniform", "kmeans++", "density"}, default="uniform"
-        "uniform" draws rows with equal chances, so that dense regions have more landmarks. "kmeans++" draws them in five rounds, with
-        chances that grow with the squared distance to the nearest that was drawn before: they cover the data, rare rows
-        included, and each round but the last is a pass over all rows. "density" draws four times as many as are wanted, and keeps rows
-        with chances that grow with the distance to their neighbours among them: between the other two.
+        "uniform" draws rows with equal probability, so that dense regions have more landmarks. "kmeans++" draws them in five rounds, with
+        probabilities that grow with the squared distance to the nearest row drawn before. Such landmarks cover the whole data, including
+        rare rows; each round but the last is a pass over all rows. "density" is between the other two: it draws four times as many rows as
+        needed, and keeps rows with probabilities that grow with the distance to their neighbours among the drawn rows.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def fit_landmarks(
 
 
 def draw_landmarks(source: Source, count: int, choice: str, run: Run) -> IntArray:
-    """The numbers of the rows to fit, ascending."""
+    """The row numbers of the landmarks, ascending."""
     n = source.shape[0]
     order = run.stream("landmarks").permutation(n)
     if choice == "uniform" or n <= count:

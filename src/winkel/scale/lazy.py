@@ -1,4 +1,4 @@
-"""Rows of dask arrays and data frames: their blocks and partitions are the shards. Dask is imported where one is passed."""
+"""Rows of dask arrays and data frames: their blocks and partitions are the shards. Dask is only imported if one is passed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_dask_frame(data: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class DaskReader:
-    """Rows of a dask array or data frame, in its partitions; those without rows are no shards."""
+    """Rows of a dask array or data frame, in its partitions; partitions without rows are not shards."""
 
     collection: Any
     parts: tuple[int, ...]
@@ -44,17 +44,17 @@ class DaskReader:
         return computed(self.collection.partitions[self.parts[number]])
 
     def place(self, number: int) -> str:
-        """What messages call the partition of a shard."""
+        """The name of a shard's partition in messages."""
         return f"partition {self.parts[number]} of the dask {self.what}"
 
     @property
     def identity(self) -> str:
-        """What tells these rows from others: the name that Dask gives to how they are made."""
+        """What distinguishes these rows from others: the name that Dask gives to how they are made."""
         return str(getattr(self.collection, "_name", None) or self.collection.name)
 
     @classmethod
     def of_array(cls, array: Any) -> DaskReader:
-        """The reader of a dask array; columns in several blocks are brought together."""
+        """The reader of a dask array; columns in several blocks are joined."""
         if array.ndim != 2:
             raise InvalidInputError(f"The dask array must have rows and columns; its shape is {array.shape}.")
         if any(np.isnan(length) for length in (*array.chunks[0], *array.chunks[1])):
@@ -81,12 +81,12 @@ class DaskReader:
 
 
 def whole_rows(array: Any) -> Any:
-    """A dask array whose blocks hold all columns."""
+    """A dask array whose blocks contain all columns."""
     return array if len(array.chunks[1]) == 1 else array.rechunk({1: -1})
 
 
 def computed(part: Any) -> Any:
-    """A partition in memory, computed where it is asked for, or by the workers that hold its data."""
+    """A partition in memory, computed in this process, or by the workers that hold its data."""
     if not _held_by_workers(part):
         return part.compute(scheduler="synchronous")
     from distributed import get_worker, worker_client

@@ -2,7 +2,7 @@
 
     rows ──> searched (each row in the cells nearest to it) ──> joined (across shards), until the recall is reached
 
-`exact_lists` compares every block with every other and is the oracle. Lists are in the order of cells, as rows are.
+`exact_lists` compares every block with every other, as the reference. Lists are in the order of cells, like the rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RECALL = 0.985
 def find_lists(
     folder: Folder, layout: Layout, k: int, engine: Engine, run: Run, target: float = RECALL
 ) -> Recall:
-    """Write "neighbors" and "distances" of all rows, approximately; the share of true neighbours in them."""
+    """Write approximate "neighbors" and "distances" of all rows, and return the share of true neighbours in them."""
     return Recall(*folder.once("neighbors", lambda: _find(folder, layout, k, engine, run, target)))
 
 

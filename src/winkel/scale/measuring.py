@@ -1,4 +1,4 @@
-"""`measure`: the scores of a map of rows beyond memory, from a sample of rows that is held against all, shard by shard.
+"""`measure`: the scores of a map of data larger than memory, from a sample of rows that is compared with all rows, shard by shard.
 
 sampled rows × each shard ──> distances to all rows, some sampled rows at a time ──> ranks ──> the scores of `winkel.measure`
 """
@@ -56,19 +56,19 @@ def measure(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Faithfulness:
-    """How faithful a map is to rows beyond memory: the scores of `winkel.measure`, from sampled rows held against all.
+    """How faithful a map is to data larger than memory: the scores of `winkel.measure`, from sampled rows compared with all rows.
 
-    The rows are read shard by shard, several times; the map is in memory. Rows are compared in single precision. The scores are
-    those of `winkel.measure` with the same `sample` and `random_state`, but for those of angles and norms, which are left out.
+    The rows are read shard by shard, several times; the map is in memory. Rows are compared in single precision. The scores equal
+    those of `winkel.measure` with the same `sample` and `random_state`. Scores of angles and norms are left out.
 
     Parameters
     ----------
-    source : Source, path, glob, array or what else `open_source` takes
+    source : Source, path, glob, array or anything that `open_source` takes
         The rows.
     map : array, fitted estimator, Embedding, path or Source
-        The map of the same rows; also a folder or pattern of parquet files, as `winkel.scale.transform` writes them.
+        The map of the same rows; also a folder or pattern of parquet files, as written by `winkel.scale.transform`.
     scores : list of str and callables, or None, default=None
-        Names of registered scores (`winkel.scores`) and functions of your own. None computes all that can be had.
+        Names of registered scores (`winkel.scores`) and functions of your own. None computes all that are possible.
     labels : array of length n or None, default=None
         One label per row; adds scores of labels.
     n_neighbors : int, default=15
@@ -76,12 +76,12 @@ def measure(
     metric : str, default="euclidean"
         The distance in the data: "euclidean", "cosine", "manhattan", "chebyshev", "correlation", "hamming" or "jaccard".
     sample : "auto" or int, default="auto"
-        How many rows are sampled. "auto" takes all up to 10 000, then 1 000, and from a million rows on as many as have a billion
-        distances, at least 100.
+        How many rows are sampled. "auto" takes all rows up to 10 000 and 1 000 rows beyond; from a million rows on, as many as have a
+        billion distances in total, but at least 100.
     baseline : bool, default=True
-        Whether to compute the scores of principal components beside those of the map.
+        Whether to compute the scores of principal components as well.
     graph : NeighborLists, Graph or None, default=None
-        Neighbours of all rows, such as `winkel.scale.knn` finds; adds "tearing" and "merging", and holds the lists in memory.
+        Neighbours of all rows, such as the result of `winkel.scale.knn`; adds "tearing" and "merging", and holds the lists in memory.
     random_state : int, numpy Generator or None, default=0
         The seed of all samples; the same seed gives the same numbers for any `n_jobs`.
     n_jobs : int or None, default=None
@@ -92,7 +92,7 @@ def measure(
     Returns
     -------
     Faithfulness
-        The report, with intervals of what is sampled.
+        The report, with intervals for sampled scores.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def _sample_of(n: int, sample: Any) -> Any:
 
 
 def map_of(map: Any) -> Table:
-    """The places of whatever stands for a map, several files included."""
+    """The places of anything that is accepted as a map, including several files."""
     if isinstance(map, str | os.PathLike):
         path = Path(os.fspath(map))
         if path.is_dir() or "*" in path.name:
@@ -133,7 +133,7 @@ def map_of(map: Any) -> Table:
 
 
 class StreamedMeasured(Measured):
-    """The rows of a source, and what is asked about them."""
+    """The rows of a source, and the settings of one call."""
 
     def __init__(
         self,
@@ -154,11 +154,11 @@ class StreamedMeasured(Measured):
 
     @property
     def has_principal_map(self) -> bool:
-        """Always: a source has rows."""
+        """Always true, because a source has rows."""
         return True
 
     def principal_map(self, n_components: int) -> Table:
-        """The map by principal components, which are found by passes over the shards."""
+        """The map by principal components, which are found in passes over the shards."""
         count = min(n_components, *self._rows_of.shape)
         found = self._components if count <= self._components.axes.shape[1] else self._find(count)
         axes = replace(found, axes=np.ascontiguousarray(found.axes[:, :count]))
@@ -174,7 +174,7 @@ class StreamedMeasured(Measured):
         return find_components(self._rows_of, count, LocalEngine(self.run.n_jobs), self.run)
 
     def missing(self, definition: ScoreDefinition) -> str | None:
-        """What a score needs and this call does not have, in words."""
+        """In words, the things that a score needs and this call does not have."""
         if self.lists is None and not {"links", "data_pieces"}.isdisjoint(definition.needs):
             return "the neighbours of all rows; pass graph=winkel.scale.knn(source)"
         if not {"X", "norms", "angles"}.isdisjoint(definition.needs):
@@ -186,7 +186,7 @@ class StreamedMeasured(Measured):
 
 
 class StreamedRows:
-    """Rows of a source, of which those that are measured can be seen against all."""
+    """Rows of a source; the measured rows can be compared with all."""
 
     def __init__(self, source: Source, metric: str, measured: Rows, run: Run) -> None:
         self.n, self.squared, self.measured = source.shape[0], metric == "euclidean", measured
@@ -200,7 +200,7 @@ class StreamedRows:
         self._held: tuple[int, NDArray[np.float32]] = (-1, np.empty((0, 0), np.float32))
 
     def block(self, rows: Rows) -> DistanceBlock:
-        """These rows against all; they must be measured ones, one after another."""
+        """These rows compared with all; they must be consecutive measured rows."""
         begin = int(np.searchsorted(self.measured, rows[0]))
         first, distances = self._held
         if not first <= begin <= begin + len(rows) <= first + len(distances):

@@ -39,18 +39,18 @@ _RECORD, _WORK = "lists.json", "work"
 
 @dataclass(frozen=True, eq=False)
 class NeighborLists:
-    """The neighbours of all rows, in parquet files of which only some are in memory at a time. `knn` makes them.
+    """The neighbours of all rows, in parquet files, only some of which are in memory at a time. `knn` makes them.
 
     Attributes
     ----------
     path : Path
         The folder of the files lists-00000.parquet, …, with columns "row", "neighbors" and "distances".
     n, n_neighbors : int
-        Number of rows, and of neighbours of each.
+        Number of rows, and of neighbours of each row.
     rows_per_shard : int
-        Rows in a file.
+        Number of rows in a file.
     origin : Origin
-        How the lists were made, and at which measured recall.
+        How the lists were made, and with what measured recall.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class NeighborLists:
             return cls(folder, int(told["n"]), int(told["n_neighbors"]), int(told["rows_per_shard"]), origin)
         except FileNotFoundError:
             raise InvalidInputError(
-                f"{str(folder)!r} holds no neighbour lists, or a search that has not come to its end; "
+                f"{str(folder)!r} contains no neighbour lists, or an unfinished search; "
                 "winkel.scale.knn writes them."
             ) from None
         except (ValueError, KeyError, TypeError) as error:
@@ -134,32 +134,32 @@ def knn(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> NeighborLists:
-    """The nearest rows of every row of `source`, found by shards: beyond memory, and on a Dask cluster.
+    """The nearest rows of every row of `source`, found by shards, for data larger than memory, also on a Dask cluster.
 
-    "exact" compares every block of rows with every other. "approximate" compares each row with those of the cells nearest to it,
-    which overlap from row to row and lie in any shard, then with its neighbours' neighbours, round by round until the recall
+    "exact" compares every block of rows with every other. "approximate" first compares each row with the rows of the cells nearest to it,
+    which may be in any shard, and then with its neighbours' neighbours, round by round until the recall
     is reached. Rows are compared in single precision. The files have the same bytes for any `client` and `n_jobs`.
 
     Parameters
     ----------
-    source : Source, path, glob, array or what else `open_source` takes
+    source : Source, path, glob, array or anything that `open_source` takes
         The rows.
     n_neighbors : int, default=15
         Number of neighbours of each row.
     path : path or None, default=None
-        The folder to write; a search that ended early goes on from there when it is repeated. None takes a folder that is deleted
+        The folder to write. If a search ends early, the same call continues from there. None uses a folder that is deleted
         together with the lists.
     metric : {"euclidean", "cosine", "correlation"}, default="euclidean"
         The distance.
     method : {"auto", "exact", "approximate"}, default="auto"
         "auto" is exact up to 30 000 rows.
     recall : float, default=0.985
-        Share of true neighbours at which the rounds of an approximate search end, measured on 512 rows against all others.
+        An approximate search ends when it has found this share of the true neighbours, measured on 512 rows compared with all others.
     client : distributed.Client or None, default=None
-        Whose workers work on shards; they must reach the files of the source and `path` by the same names. None works in this
+        Uses its workers; they must be able to open the files of the source and `path` under the same names. None works in this
         process.
     rows_per_block : int, default=262144
-        Rows that one task works on, and that one file has.
+        Number of rows that one task processes, and of rows in a file.
     random_state : int, numpy Generator or None, default=0
         The seed of the cells.
     n_jobs : int or None, default=None

@@ -32,30 +32,30 @@ def transform(
     client: Any = None,
     verbose: bool = False,
 ) -> Any:
-    """Places of all rows of `source` in the map of a fitted estimator, a shard at a time.
+    """Places of all rows of `source` on the map of a fitted estimator, one shard at a time.
 
-    Each row is placed by itself, so the result has the bytes of `estimator.transform` of all rows at once, whoever works on
-    the shards.
+    Each row is placed on its own, so the result has the same bytes as `estimator.transform` of all rows at once, for any number of
+    workers.
 
     Parameters
     ----------
     estimator : estimator
         Fitted, with `transform`.
-    source : Source, path, glob, array or what else `open_source` takes
-        The rows. A dask array or data frame is placed lazily: what comes back is of its kind, with its blocks, or its index, divisions
-        and partitions, and is computed when Dask is asked to.
+    source : Source, path, glob, array or anything that `open_source` takes
+        The rows. A dask array or data frame is placed lazily: the result is of the same kind, with the same blocks, or the same index,
+        divisions and partitions, and is computed when Dask computes it.
     path : path or None, default=None
-        An .npy or .parquet file to write, which gets its name when all rows are placed; or, for parquet files, a folder, which gets a
-        file of the same name for each, with its row groups. None gives an array.
+        An .npy or .parquet file to write, which gets its name once all rows are placed; or, for parquet files, a folder, in which each
+        input file gets an output file with the same name and row groups. None returns an array.
     client : distributed.Client or None, default=None
-        Whose workers place shards; they must reach the files of the source. None works in this process.
+        Uses its workers; they must be able to open the files of the source. None works in this process.
     verbose : bool, default=False
         Whether to show progress.
 
     Returns
     -------
     ndarray, dask array or dask data frame of shape (n, n_components), or Path
-        The places, or the file or folder that holds them: an array, or columns y1, y2, …, as in every map file.
+        The places, or the file or folder that contains them: an array, or columns y1, y2, …, as in every map file.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def _placed(estimator: Any, rows: Source, engine: Engine, run: Run) -> Iterator[
 
 
 def sent(estimator: Any, engine: Engine) -> Any:
-    """The estimator as tasks get it: once for each worker that needs it."""
+    """The estimator in the form in which it is sent to tasks: once to each worker that needs it."""
     client = getattr(engine, "client", None)
     if client is None:
         return estimator
@@ -116,7 +116,7 @@ def place_shard(number: int, rows: Source, estimator: Any) -> FloatArray:
 
 
 def placed_in(folder: Folder, source: Source, estimator: Any, engine: Engine, run: Run) -> FloatArray:
-    """The places of all rows, mapped from the folder, where shards that an earlier run has placed are kept."""
+    """The places of all rows, memory-mapped from the folder; shards that an earlier run has placed are reused."""
     fitted = np.asarray(estimator.embedding_)
     name = f"placed-{digest(fitted)}"  # of several models
     folder.create(name, (source.shape[0], fitted.shape[1]), fitted.dtype)
@@ -133,7 +133,7 @@ def _place(number: int, folder: Folder, name: str, source: Source, estimator: An
 
 
 def write_places(target: Path, parts: Any, n: int) -> None:
-    """Write places that come in parts, n in all, to an .npy or .parquet file, all or nothing."""
+    """Write n places, which come in parts, to an .npy or .parquet file, all or nothing."""
     if target.suffix == ".npy":
         _write_npy(target, parts, n)
     elif target.suffix == ".parquet":

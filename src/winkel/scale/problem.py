@@ -1,9 +1,9 @@
-"""The default map's problem by shards: coordinates here, pairs where their shard is worked on, repulsion on one grid.
+"""The problem of the default map, by shards: coordinates are here, pairs are where their shard is processed, repulsion is on one grid.
 
     Y ──> each group of blocks: attraction of its rows, its rows spread on the grid ──> grids added in order, transformed once
-      ──> each group: what its rows read off the grid ──> value and gradient
+      ──> each group: repulsion of its rows, read from the grid ──> value and gradient
 
-The solver, its stages and the loop are those of every other map.
+The solver, its stages and the loop are the same as for every other map.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Attraction:
 
 
 class ShardedProblem(Constrained):
-    """Attraction of pairs that lie in blocks on disk, and repulsion between all rows by the Cauchy penalty in the plane."""
+    """Attraction of pairs, which are in blocks on disk, and repulsion between all rows by the Cauchy penalty in the plane."""
 
     edges: IntArray = np.empty((0, 2), dtype=np.int32)  # no pair is here: they are in the folder
 
@@ -86,7 +86,7 @@ class ShardedProblem(Constrained):
         return self.pairs.count
 
     def distances(self, Y: FloatArray) -> FloatArray:
-        """Those of the pairs that are here: none."""
+        """The distances of the pairs in this process: none."""
         return np.empty(0, dtype=Y.dtype)
 
     def with_background(self, share: float) -> ShardedProblem:

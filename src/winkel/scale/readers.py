@@ -1,4 +1,4 @@
-"""What a Source reads its rows with: one small class for each kind of file or array.
+"""The readers of a Source: one small class for each kind of file or array.
 
 A reader can be sent to another process, where it opens its files again.
 """
@@ -32,22 +32,22 @@ class Reader(Protocol):
 
     @property
     def starts(self) -> IntArray:
-        """The first row of each shard, and at last the number of rows."""
+        """The first row of each shard, followed by the number of rows."""
 
     def read(self, number: int) -> Any:
-        """The values of a shard, as `winkel.data.as_table` takes them."""
+        """The values of a shard, in a form that `winkel.data.as_table` takes."""
 
     def place(self, number: int) -> str:
-        """What messages call the file of a shard."""
+        """The name of a shard's file in messages."""
 
     @property
     def identity(self) -> str:
-        """What tells these rows from others."""
+        """What distinguishes these rows from others."""
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayReader:
-    """Rows of an array or sparse matrix in memory, or of anything that slices like one (a memory map, a zarr array)."""
+    """Rows of an array or sparse matrix in memory, or of anything that can be sliced like one (a memory map, a zarr array)."""
 
     values: Any
     name: str
@@ -61,7 +61,7 @@ class ArrayReader:
 
     @property
     def starts(self) -> IntArray:
-        """The first row of each shard, and at last the number of rows."""
+        """The first row of each shard, followed by the number of rows."""
         n = self.shape[0]
         return np.append(np.arange(0, n, self.rows_per_shard), n)
 
@@ -72,19 +72,19 @@ class ArrayReader:
         return rows if issparse(rows) else np.array(rows)
 
     def place(self, number: int) -> str:
-        """What messages call the file of a shard."""
+        """The name of a shard's file in messages."""
         return self.name
 
     @property
     def identity(self) -> str:
-        """What tells these rows from others: their values."""
+        """What distinguishes these rows from others: their values."""
         parts = (self.read(number) for number in range(len(self.starts) - 1))
         return digest(*(each for part in parts for each in _arrays(part)))
 
 
 @dataclass(frozen=True, eq=False)
 class FileReader:
-    """Rows of an array in an .npy or h5ad file or a zarr store, which every process opens for itself."""
+    """Rows of an array in an .npy or h5ad file or a zarr store, which every process opens on its own."""
 
     path: str
     key: str | None
@@ -93,7 +93,7 @@ class FileReader:
 
     @property
     def starts(self) -> IntArray:
-        """The first row of each shard, and at last the number of rows."""
+        """The first row of each shard, followed by the number of rows."""
         n = self.shape[0]
         return np.append(np.arange(0, n, self.rows_per_shard), n)
 
@@ -109,12 +109,12 @@ class FileReader:
                 ) from error
 
     def place(self, number: int) -> str:
-        """What messages call the file of a shard."""
+        """The name of a shard's file in messages."""
         return self.path if self.key is None else f"{self.path}[{self.key}]"
 
     @property
     def identity(self) -> str:
-        """What tells these rows from others."""
+        """What distinguishes these rows from others."""
         return f"{identity_of([self.path])} {self.key}"
 
 
@@ -144,21 +144,21 @@ class ParquetReader:
             ) from error
 
     def place(self, number: int) -> str:
-        """What messages call the file of a shard."""
+        """The name of a shard's file in messages."""
         return self.files[self.groups[number][0]]
 
     @property
     def identity(self) -> str:
-        """What tells these rows from others."""
+        """What distinguishes these rows from others."""
         return f"{identity_of(self.files)} {' '.join(self.names)}"
 
     @property
     def names_identity(self) -> str:
-        """What tells these rows from others, also after one of the files was mended."""
+        """What distinguishes these rows from others, also after one of the files was repaired."""
         return f"{' '.join(str(Path(file).resolve()) for file in self.files)} {' '.join(self.names)}"
 
     def stamp(self, number: int) -> str:
-        """What changes when the file of a shard is written anew."""
+        """A value that changes when the file of a shard is written again."""
         return identity_of([self.files[self.groups[number][0]]])
 
     @classmethod

@@ -1,4 +1,4 @@
-"""`Source`: the rows of a file or array in shards, each read and validated by itself."""
+"""`Source`: the rows of a file or array in shards, each of which is read and validated on its own."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .stored import SUFFIXES, opened
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Rows in shards, of which only some are in memory at a time. `open_source` makes one.
+    """Rows in shards, only some of which are in memory at a time. `open_source` makes a Source.
 
     Attributes
     ----------
     shape : tuple of int
         Number of rows and of columns.
     starts : ndarray of shape (n_shards + 1,)
-        The first row of each shard, and at last the number of rows.
+        The first row of each shard, followed by the number of rows.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Source:
 
     @classmethod
     def of(cls, reader: Reader) -> Source:
-        """The source of what a reader reads."""
+        """The source with the rows of a reader."""
         return cls(reader.shape, reader.starts, reader)
 
     @property
@@ -66,36 +66,36 @@ class Source:
         return as_table(values, name=self.place(number), min_rows=1, first_row=first)
 
     def place(self, number: int) -> str:
-        """What messages call a shard: its file and rows."""
+        """The name of a shard in messages: its file and rows."""
         begin, end = (int(row) for row in self.starts[number : number + 2])
         return f"{self.file(number)} (rows {begin} to {end - 1})"
 
     def file(self, number: int) -> str:
-        """What messages call the file of a shard."""
+        """The name of a shard's file in messages."""
         return self._reader.place(number)
 
     @property
     def components(self) -> Any:
-        """The principal components along which the rows are expressed, where `pca` made this source; else None."""
+        """The principal components onto which the rows are projected, if `pca` made this source; otherwise None."""
         return getattr(self._reader, "components", None)
 
     @property
     def identity(self) -> str:
-        """What tells the rows from others: the names, sizes and times of files, or the values of an array."""
+        """What distinguishes the rows from others: the names, sizes and times of files, or the values of an array."""
         return self._reader.identity
 
     @property
     def names_identity(self) -> str:
-        """The identity, without what `stamp` tells of each shard."""
+        """The identity, without the parts that are in the `stamp` of each shard."""
         return str(getattr(self._reader, "names_identity", self.identity))
 
     def stamp(self, number: int) -> str:
-        """What changes when the file of a shard is written anew; "" where the identity tells of that."""
+        """A value that changes when the file of a shard is written again; "" if the identity already covers that."""
         told = getattr(self._reader, "stamp", None)
         return "" if told is None else str(told(number))
 
     def fit_map(self, settings: Any, run: Any) -> Any:
-        """The map of all rows, which `winkel.MDE.fit` asks for; see `winkel.scale.fit`."""
+        """The map of all rows, for `winkel.MDE.fit`; see `winkel.scale.fit`."""
         from .fitting import Where, fit_map
 
         return fit_map(self, settings, run, Where())
@@ -105,7 +105,7 @@ class Source:
         return (self.shard(number) for number in range(self.n_shards))
 
     def rows(self, index: ArrayLike) -> Table:
-        """The rows at ascending numbers, gathered from their shards."""
+        """The rows with these ascending row numbers, gathered from their shards."""
         wanted = np.asarray(index, dtype=np.int64)
         if len(wanted) == 0 or (np.diff(wanted) <= 0).any() or wanted[0] < 0 or wanted[-1] >= self.shape[0]:
             raise InvalidParameterError(
@@ -126,28 +126,28 @@ def open_source(
     drop: Sequence[str] | None = None,
     key: str | None = None,
 ) -> Source:
-    """The Source of a file or of several parquet files, of an array or sparse matrix, of a dask array or data frame.
+    """The Source of a file, several parquet files, an array, a sparse matrix, or a dask array or data frame.
 
     Parameters
     ----------
     data : path, glob, array, sparse matrix, AnnData, dask array or dask data frame
-        A .parquet file or a pattern of them such as "big/*.parquet", of which the row groups are the shards; an .npy file, which is
-        mapped into memory; an .h5ad file or .zarr store, dense or of compressed sparse rows; an array, also a memory map or zarr array;
-        an AnnData object, which stays on disk where it is backed; a dask array or data frame, whose partitions are the shards.
+        A .parquet file or a pattern such as "big/*.parquet", whose row groups are the shards; an .npy file, which is
+        memory-mapped; an .h5ad file or .zarr store, dense or with compressed sparse rows; an array, also a memory map or zarr array;
+        an AnnData object, which stays on disk if it is backed; a dask array or data frame, whose partitions are the shards.
     rows_per_shard : int or None, default=None
-        Rows in a shard, for all but parquet and dask; None takes as many as make 64 MiB, in whole chunks of a zarr array.
+        Number of rows in a shard, for everything except parquet and dask. None takes as many as make 64 MiB, in whole chunks of a zarr array.
     columns : list of str or None, default=None
-        The columns of parquet files or a dask data frame to take; None takes all, which must then hold numbers.
+        The columns of parquet files or of a dask data frame to use; None uses all columns, which must then hold numbers.
     drop : list of str or None, default=None
-        Columns of these to leave out, such as names and labels of rows.
+        Columns to leave out, such as names and labels of rows.
     key : str or None, default=None
-        Which array of an AnnData object, .h5ad file or .zarr store: "X", "obsm/NAME" or "layers/NAME"; of other zarr stores its
-        path. None takes X, or the store's only array.
+        The array of an AnnData object, .h5ad file or .zarr store: "X", "obsm/NAME" or "layers/NAME"; for other zarr stores the
+        path of the array. None takes X, or the only array of the store.
 
     Returns
     -------
     Source
-        The rows; none has been looked at yet.
+        The rows; none has been read yet.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Arrays that lie in a file and are read in parts: .npy, h5ad and zarr; dense, or compressed sparse rows as AnnData writes them."""
+"""Arrays in files that are read in parts: .npy, h5ad and zarr; dense, or compressed sparse rows in the form that AnnData writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUFFIXES = (".npy", ".h5ad", ".zarr")
 
 @contextmanager
 def opened(path: str, key: str | None) -> Iterator[Any]:
-    """The array that `key` names in a file, open for the time of the block: it has shape and dtype, and a slice of it gives rows."""
+    """The array named `key` in a file, open during the block: it has shape and dtype, and a slice of it gives rows."""
     suffix = Path(path).suffix
     with ExitStack() as stack:
         try:
@@ -38,7 +38,7 @@ def opened(path: str, key: str | None) -> Iterator[Any]:
 
 
 def path_within(key: str | None, path: str) -> str:
-    """Where in an h5ad file the rows are that a key such as "X", "X_pca", "obsm/X_pca" or "layers/counts" names."""
+    """The path in an h5ad file of the rows named by a key such as "X", "X_pca", "obsm/X_pca" or "layers/counts"."""
     use_rep, layer = split_key(key, path)
     if layer is not None:
         return f"layers/{layer}"
@@ -121,7 +121,7 @@ class SparseRows:
 
 
 def identity_of(files: Sequence[str]) -> str:
-    """Names, sizes and times of files; of a folder, the size of all in it and the time of the newest."""
+    """Names, sizes and times of files; for a folder, the total size and the time of the newest file."""
     return " ".join(f"{Path(file).resolve()} {_size_and_time(Path(file))}" for file in files)
 
 

@@ -151,7 +151,7 @@ def test_landmarks_of_another_run_are_refused(files, monkeypatch, capsys):
     with pytest.raises(ZeroDivisionError):
         embed("--debug", "--landmarks", "100")
     assert embed("--resume", "--landmarks", "120") == 2
-    assert "differ in landmarks" in capsys.readouterr().err
+    assert "differs in landmarks" in capsys.readouterr().err
 
 
 def test_a_map_by_shards_is_measured_from_a_sample(files, capsys):

@@ -102,7 +102,7 @@ def test_onehot_and_gower():
         [[0, (0.25 + 1) / 3, 1 / 3], [(0.25 + 1) / 3, 0, (0.75 + 1) / 3], [1 / 3, (0.75 + 1) / 3, 0]]
     )
     np.testing.assert_allclose(np.abs(gower[:, None] - gower[None]).sum(axis=2), expected, atol=1e-12)
-    with pytest.raises(wk.errors.InvalidParameterError, match="give one of them"):
+    with pytest.raises(wk.errors.InvalidParameterError, match="only one of the two"):
         wk.data.as_table(frame, encode="gower", numeric=True)
     many = pd.DataFrame({"x": np.arange(90.0), "name": [f"row {i}" for i in range(90)]})
     with pytest.raises(wk.errors.InvalidInputError, match="90 different values in 90 rows, too many"):

@@ -46,7 +46,7 @@ def test_label_id_and_feature_columns_are_picked_by_name_or_position(make):
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_columns_without_numbers_are_named(make):
     with pytest.raises(
-        InvalidInputError, match=r"X has 1 column without numbers: 'town' \(.*\)\. Name a column"
+        InvalidInputError, match=r"X has 1 column without numbers: 'town' \(.*\)\. Name such a column"
     ):
         as_matrix(make({"height": [1.0, 2.0], "town": ["Ulm", "Bonn"]}))
 

@@ -86,7 +86,7 @@ def test_a_fit_reduces_rows_first_when_it_is_asked_to(tmp_path, monkeypatch):
     np.testing.assert_array_equal(
         wk.scale.fit(mde, X, rows_per_block=200, pca=10, folder=tmp_path).embedding_, whole
     )
-    with pytest.raises(InvalidParameterError, match="differ in pca"):
+    with pytest.raises(InvalidParameterError, match="differs in pca"):
         wk.scale.fit(mde, X, rows_per_block=200, pca=11, folder=tmp_path)
 
 
@@ -119,5 +119,5 @@ def test_components_of_a_file_that_was_mended_are_found_anew(tmp_path):
     np.testing.assert_array_equal(found.axes, wk.scale.pca(source, 3).components.axes)
     folder.keep_note("whole.json", {"result": "another"})
     np.save(tmp_path / "rows.npy", rows(seed=2))
-    with pytest.raises(InvalidParameterError, match="differ in rows"):
+    with pytest.raises(InvalidParameterError, match="differs in rows"):
         components.kept_components(folder, wk.scale.open_source(tmp_path / "rows.npy"), 3, LocalEngine(), run)

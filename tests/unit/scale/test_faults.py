@@ -97,7 +97,7 @@ def test_a_record_that_was_cut_off_counts_as_missing(tmp_path):
 
 def test_the_folder_of_another_run_is_refused(tmp_path):
     fit(tmp_path)
-    with pytest.raises(InvalidParameterError, match=r"holds another run; they differ in .*rows"):
+    with pytest.raises(InvalidParameterError, match=r"belongs to another run, which differs in .*rows"):
         fit(tmp_path, source=X[:600])
     with pytest.raises(InvalidParameterError, match="lists"):
         fit(tmp_path, n_neighbors=9)
@@ -161,7 +161,7 @@ def test_a_disk_that_is_too_small_shows_before_the_work(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "posix_fallocate", refuse)
-    with pytest.raises(UnwritableFileError, match="make room"):
+    with pytest.raises(UnwritableFileError, match="free some space"):
         fit(tmp_path)
     assert not list(tmp_path.glob("copy*"))
 
@@ -218,7 +218,7 @@ def test_files_that_changed_after_they_were_read_are_another_run(tmp_path):
     pattern = parts_of(tmp_path)
     fit(tmp_path / "work", source=pattern)
     os.utime(tmp_path / "part1.parquet", ns=(1, 1))
-    with pytest.raises(InvalidParameterError, match="holds another run; they differ in rows"):
+    with pytest.raises(InvalidParameterError, match="belongs to another run, which differs in rows"):
         fit(tmp_path / "work", source=pattern)
 
 

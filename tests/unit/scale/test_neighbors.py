@@ -90,7 +90,7 @@ def test_a_search_that_ended_early_goes_on(tmp_path, monkeypatch):
         patch.setattr(lists, "_compare", failing)
         with pytest.raises(KeyboardInterrupt):
             wk.scale.knn(X, 8, tmp_path, rows_per_block=200)
-    with pytest.raises(InvalidInputError, match="not come to its end"):
+    with pytest.raises(InvalidInputError, match="unfinished search"):
         wk.scale.NeighborLists.open(tmp_path)
     done = []
     monkeypatch.setattr(lists, "_compare", lambda number, *rest: done.append(number) or task(number, *rest))

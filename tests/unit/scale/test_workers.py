@@ -100,7 +100,7 @@ def test_a_full_disk_of_a_worker_is_told_here(client, tmp_path):
         with explained(Path(path)), open("/dev/full", "wb", buffering=0) as file:
             file.write(b"0")
 
-    with pytest.raises(UnwritableFileError, match=r"No space left on device.*make room"):
+    with pytest.raises(UnwritableFileError, match=r"No space left on device.*free some space"):
         list(DaskEngine(client, tmp_path).map(full, range(3), str(tmp_path / "rows.npy")))
 
 
@@ -118,7 +118,7 @@ def test_a_task_that_ends_every_worker_is_an_error(cluster, client, rows, tmp_pa
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     with monkeypatch.context() as broken:
         broken.setattr(edges, "_pair", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-        with pytest.raises(WorkerError, match=r"ended every worker that took it .* goes on from there"):
+        with pytest.raises(WorkerError, match=r"crashed every worker that took it .* goes on from there"):
             fit(rows, tmp_path / "work", client)
     # What was done is kept, and the same call goes on, here without workers.
     monkeypatch.setattr(edges, "_give", lambda *_: 1 / 0)

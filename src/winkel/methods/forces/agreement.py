@@ -1,4 +1,4 @@
-"""What an objective does to a map, pair by pair (`forces`), and how two objectives agree (`gradient_agreement`)."""
+"""The forces of an objective on a map, pair by pair (`forces`), and how well two objectives agree (`gradient_agreement`)."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def forces(
     objective : str or object of `winkel.objectives`
         "lle", "tsne", "umap", "two_kernel_pca", "pca", or an objective with parameters.
     metric : str or callable, default="euclidean"
-        By which neighbours are found.
+        The metric for finding neighbours.
     pairs : {"auto", "exact", "field", "sampled"}, default="auto"
-        How all pairs are summed, as in `winkel.AttractRepel`.
+        How the sum over all pairs is computed, as in `winkel.AttractRepel`.
     random_state : int, numpy Generator or None, default=0
         The seed of searches and samples.
     n_jobs : int or None, default=None
@@ -54,7 +54,7 @@ def forces(
     Returns
     -------
     Forces
-        Value and gradient, the gradient's attractive and repulsive part, and both forces for any pair.
+        The value and gradient, the attractive and repulsive parts of the gradient, and both forces for any pair.
 
     Examples
     --------
@@ -76,12 +76,12 @@ def forces(
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Two objectives' gradients at the iterates of a run of the first.
+    """The gradients of two objectives along a fit by the first.
 
     Attributes
     ----------
     a, b : Objective
-        The objectives; `a` is the one that was followed.
+        The objectives; the fit minimizes `a`.
     iteration : ndarray
         Numbers of the kept iterates.
     inner, cosine : ndarray
@@ -96,7 +96,7 @@ class Agreement:
 
     @property
     def sign(self) -> int:
-        """The sign of the mean inner product, in which early iterates, whose gradients are large, weigh most."""
+        """The sign of the mean inner product, in which early iterates count most, because their gradients are large."""
         return int(np.sign(np.mean(self.inner)))
 
 
@@ -113,11 +113,11 @@ def gradient_agreement(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Agreement:
-    """How the gradients of two objectives agree along an optimisation of the first.
+    """How well the gradients of two objectives agree along a fit by the first.
 
-    This is what Conjecture 1 of Draganov and Dohn (2023) is about: that the inner product of the gradients of UMAP and of
-    two-kernel LLE, `LLE(kernel_x="fuzzy", kernel_y="umap")`, is positive on average. docs/forces.md tells what was found. The
-    run is by small steps without exaggeration.
+    This tests Conjecture 1 of Draganov and Dohn (2023): the inner product of the gradients of UMAP and of
+    two-kernel LLE, `LLE(kernel_x="fuzzy", kernel_y="umap")`, is positive on average. docs/forces.md gives the results. The
+    fit takes small steps without exaggeration.
 
     Parameters
     ----------
@@ -126,15 +126,15 @@ def gradient_agreement(
     Y : array of shape (n_samples, n_components) or None
         The map to start from; None starts from a random one in two dimensions.
     a, b : str or object of `winkel.objectives`
-        The objective that is followed, and the one it is compared with.
+        The objective of the fit, and the objective with which it is compared.
     n_points : int, default=20
-        Most iterates at which gradients are compared; at least two are.
+        Largest number of iterates at which gradients are compared; there are at least two.
     max_iter : int or None, default=None
-        Iterations of `a`; None makes as many as `winkel.AttractRepel`.
+        Number of iterations of `a`; None makes as many as `winkel.AttractRepel`.
     metric : str or callable, default="euclidean"
-        By which neighbours are found.
+        The metric for finding neighbours.
     pairs : {"auto", "exact", "field", "sampled"}, default="auto"
-        How all pairs are summed, as in `winkel.AttractRepel`.
+        How the sum over all pairs is computed, as in `winkel.AttractRepel`.
     random_state : int, numpy Generator or None, default=0
         The seed of the start, of searches and samples.
     n_jobs : int or None, default=None

@@ -1,4 +1,4 @@
-"""New rows among fitted ones: each goes where the forces of the fitted rows on it balance."""
+"""New rows among fitted rows: each is placed where the forces of the fitted rows on it balance."""
 
 from __future__ import annotations
 

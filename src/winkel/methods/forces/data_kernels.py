@@ -1,9 +1,9 @@
-"""Kernels on the data: k_x of two rows, among the fitted rows and from new rows to fitted ones.
+"""Kernels on the data: k_x of two rows, among the fitted rows and between new and fitted rows.
 
     DataKernel ── Linear, CenteredLinear, RBF, Precomputed     all pairs of rows: an n × n matrix
                └─ ListedKernel: Perplexity, Fuzzy              listed neighbours only
 
-The fields of a kernel are the parameters of an objective that it reads.
+The fields of a kernel are the parameters of an objective that the kernel uses.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LEAST_SIGMA = 1e-3  # of the mean distance of a row, as in UMAP
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What is embedded: n rows or given similarities, where there are any, and the graph of nearest neighbours."""
+    """The data to embed: n rows or given similarities, if there are any, and the graph of nearest neighbours."""
 
     n: int
     dtype: Any
@@ -83,18 +83,18 @@ class NewRows:
 
 @dataclass(frozen=True)
 class DataKernel(ABC):
-    """k_x of two rows. What stands here is for kernels of all pairs."""
+    """k_x of two rows. The methods here are for kernels of all pairs."""
 
     name: ClassVar[str]
     listed: ClassVar[bool] = False  # whether only listed neighbours are similar
     normalized: ClassVar[bool] = False  # whether all similarities together sum to one
 
     def resolved(self, source: Source) -> DataKernel:
-        """The kernel with parameters that these rows allow, or that are taken from them."""
+        """The kernel with parameters that are possible for these rows, or that are computed from them."""
         return self
 
     def neighbors(self, n: int) -> int | None:
-        """How many neighbours of each of n rows are needed, if any."""
+        """Number of neighbours needed for each of n rows, if any."""
         return None
 
     def matrix(self, source: Source, run: Run) -> sp.csr_array:
@@ -108,11 +108,11 @@ class DataKernel(ABC):
         """k_x of all pairs of rows, n × n."""
 
     def centred_factor(self, source: Source) -> Matrix | None:
-        """F with CKC = FFᵀ where that needs no n × n matrix, C the matrix that centres; else None."""
+        """F with CKC = FFᵀ, C the centring matrix, if this needs no n × n matrix; otherwise None."""
         return None
 
     def centred_similarities(self, fitted: Matrix) -> Any:
-        """A function of one new row that gives its similarities to the fitted rows, centred as CKC is."""
+        """A function of one new row that returns its similarities to the fitted rows, centred like CKC."""
         raise NotImplementedError
 
     @abstractmethod
@@ -158,7 +158,7 @@ class CenteredLinear(Linear):
 
 @dataclass(frozen=True)
 class RBF(DataKernel):
-    """exp(−γ d²); γ is 1 over the mean squared distance of two rows when it is None."""
+    """exp(−γ d²); if γ is None, it is 1 divided by the mean squared distance of two rows."""
 
     gamma: float | None
     name: ClassVar[str] = "rbf"
@@ -316,7 +316,7 @@ class Perplexity(ListedKernel):
 
 @dataclass(frozen=True)
 class Fuzzy(ListedKernel):
-    """UMAP's memberships p + pᵀ − p∘pᵀ in [0, 1], where a row's own p is 1 for the closest and sums to log2(k)."""
+    """UMAP's memberships p + pᵀ − p∘pᵀ in [0, 1]; the p of a row is 1 for its closest neighbour, and sums to log2(k)."""
 
     n_neighbors: int
     name: ClassVar[str] = "fuzzy"
@@ -358,7 +358,7 @@ def similarity_matrix(K: Any) -> Matrix:
 
 
 def neighbor_lists(graph: Graph) -> tuple[NDArray[np.int32], FloatArray]:
-    """Indices and distances of the nearest neighbours of a graph, as many for every row."""
+    """Indices and distances of the nearest neighbours of a graph, equally many for every row."""
     index, distances = require_neighbor_lists(graph, "this objective")
     short = np.flatnonzero(index[:, -1] < 0)
     if len(short):
@@ -377,7 +377,7 @@ def dense(rows: Any) -> Matrix:
 
 
 def centred(rows: Matrix) -> Matrix:
-    """Rows less their mean."""
+    """Rows minus their mean."""
     return np.asarray(rows - rows.mean(axis=0))
 
 

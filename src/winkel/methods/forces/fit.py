@@ -40,7 +40,7 @@ _FEW, _FEW_ENTRIES = 1000, 2**20  # rows, and their entries, that say how many l
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What was asked for."""
+    """The settings of a fit, checked."""
 
     n_components: int
     objective: Objective
@@ -53,9 +53,9 @@ class Settings:
 
 
 def fit(data: Any, settings: Settings, run: Run) -> Embedding:
-    """The Embedding of a Table of rows or similarities, or of a graph, distances or items, as `settings` say.
+    """The Embedding of a Table of rows or similarities, or of a graph, distances or items, according to `settings`.
 
-    Its settings hold the objective as it was used, and what `place` needs.
+    The settings of the result contain the objective as it was used, and everything that `place` needs.
     """
     source, objective = prepare(data, settings.objective, settings.metric, run)
     sums = Sums(settings.pairs, settings.n_components, source.dtype)
@@ -95,7 +95,7 @@ def fit(data: Any, settings: Settings, run: Run) -> Embedding:
 
 
 def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
-    """Bytes that `fit` takes at most, beside the data: a search, then weights with what the start needs, or with the solver's steps."""
+    """The largest number of bytes that `fit` takes in addition to the data: a search, then weights with what the start needs, or with the solver's steps."""
     n, objective = count_items(data), settings.objective
     columns = data.shape[1] if isinstance(data, Table) else 0
     sparse = isinstance(data, Table) and sp.issparse(data.values)
@@ -177,7 +177,7 @@ def _listed_together(data: Any, k: int, metric: Metric) -> float:
 
 
 def prepare(data: Any, objective: Objective, metric: Metric, run: Run) -> tuple[Source, Objective]:
-    """The data with the neighbour graph that the objective needs, and the objective as this data allows it."""
+    """The data with the neighbour graph that the objective needs, and the objective with parameters that this data allows."""
     own_way = callable(metric) or metric == "precomputed" or metric_name(metric) != "euclidean"
     if own_way and not objective.uses_metric:
         kernel = objective.kernel_x
@@ -197,7 +197,7 @@ def prepare(data: Any, objective: Objective, metric: Metric, run: Run) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A map and the rows it is of, with what new rows are placed by: an index of the rows and fields of their places."""
+    """A map and its rows, prepared for placing new rows: an index of the rows and fields of their places."""
 
     result: Embedding
     objective: Objective
@@ -217,9 +217,9 @@ class Model:
 
 
 def place(model: Model, new: Table, run: Run) -> FloatArray:
-    """Places of new rows among fitted ones, which stay where they are; each row by itself.
+    """Places of new rows among fitted rows, which stay where they are; each row on its own.
 
-    A row that equals a fitted one has that row's place, of equal ones that of the first.
+    A row that equals a fitted row gets that row's place (among equal fitted rows, that of the first).
     """
     result, objective, fitted = model.result, model.objective, model.index.rows
     Y, k = result.Y, objective.listed(fitted.shape[0], result.graph)

@@ -1,4 +1,4 @@
-"""A loss of attractions and repulsions, with its value and gradient: listed pairs, and all pairs at once."""
+"""A loss made of attractions and repulsions, with its value and gradient: listed pairs, and all pairs at once."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class ForceProblem:
 
     w is sparse and symmetric, f_listed and f_all are functions of the kernel k_y by name ("kernel" k, "square" k²,
     "neg_log" −log k, "apart" −log(1 − k), "logit" −log k + log(1 − k)), q are charges (1 when None). With `normalized` the
-    last term is log Σ f_all, as in t-SNE. `how` says how all pairs are summed: "exact", "field" or "sampled", the last from
-    `draws` others a row, which change with `round`. e, the exaggeration, is above 1 only at the start of a run, if at all.
+    last term is log Σ f_all, as in t-SNE. `how` says how the sum over all pairs is computed: "exact", "field" or "sampled", the last from
+    `draws` other rows per row, which change with `round`. The exaggeration e is above 1 only at the start of a fit, if at all.
     """
 
     kernel: MapKernel
@@ -106,7 +106,7 @@ class ForceProblem:
         return self if factor == self.exaggeration else replace(self, exaggeration=factor)
 
     def at_round(self, number: int) -> ForceProblem:
-        """The same loss with other sampled pairs; itself when none are sampled."""
+        """The same loss with other sampled pairs; the loss itself if no pairs are sampled."""
         return replace(self, round=number) if self.how == "sampled" else self
 
     @property
@@ -120,19 +120,19 @@ class ForceProblem:
         return self.constant + parts.listed_value + parts.all_value, parts.listed + parts.all_pairs
 
     def evaluate(self, Y: FloatArray) -> tuple[float, FloatArray]:
-        """The same under the name that L-BFGS knows."""
+        """The same, under the name that L-BFGS uses."""
         return self.gradient(Y)
 
     def project(self, Y: FloatArray) -> FloatArray:
-        """Y less its mean: the loss knows no place."""
+        """Y minus its mean; the loss does not depend on the mean."""
         return _CENTERED.with_threads(self.n_jobs).project(Y)
 
     def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
-        """A direction less its mean."""
+        """A direction minus its mean."""
         return _CENTERED.with_threads(self.n_jobs).project_tangent(Y, G)
 
     def parts(self, Y: FloatArray) -> Parts:
-        """The value at Y and its gradient, of listed pairs and of all pairs apart."""
+        """The value at Y and its gradient, separately for listed pairs and for all pairs."""
         points = np.ascontiguousarray(Y)
         listed_value, listed = self._listed(points)
         potentials, force = self._all_pairs(points)
@@ -253,7 +253,7 @@ def smooth_grid(kernel: MapKernel, form: str, n_jobs: int) -> GridField | None:
 
 
 def choose_pairs(pairs: str, kernel: MapKernel, all_form: str, n: int, n_components: int) -> str:
-    """How all pairs are summed: `pairs`, or what suits the size when that is "auto"."""
+    """How the sum over all pairs is computed: `pairs`, or a choice by the number of rows if that is "auto"."""
     choice("pairs", pairs, PAIRS)
     has_field = _has_field(kernel, all_form, n_components)
     if pairs == "field" and not has_field:

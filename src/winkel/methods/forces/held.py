@@ -1,4 +1,4 @@
-"""What new rows meet on a finished map: fields of all fitted rows, summed once on grids and read row by row."""
+"""The forces on new rows of a finished map: fields of all fitted rows, summed once on grids and read row by row."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ FIELD_FROM = 1000  # rows; fewer are summed one by one in as little time
 
 @dataclass(frozen=True, eq=False)
 class Fields:
-    """Fields Σⱼ f(|y − yⱼ|²) of the rows of a finished map, made when they are first asked for.
+    """Fields Σⱼ f(|y − yⱼ|²) of the rows of a finished map, computed when they are first needed.
 
-    They are functions of the map alone: a model file need not hold them. `lists` are the neighbours of the rows.
+    They only depend on the map, so a model file need not contain them. `lists` are the neighbours of the rows.
     """
 
     Y: FloatArray
@@ -32,7 +32,7 @@ class Fields:
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What `make` gives, made once for the map."""
+        """The result of `make`, computed once for the map."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
@@ -46,7 +46,7 @@ class Fields:
         return float(self.once("width", lambda: neighbor_width(self.Y, lists)))
 
     def of(self, kernel: MapKernel, form: str) -> HeldField | None:
-        """The field of a form of a kernel; None where there is none, or where it would take too large a grid."""
+        """The field of a form of a kernel; None if there is none, or if it would need too large a grid."""
         found: HeldField | None = self.once((kernel, form), lambda: self._summed(kernel, form))
         return found
 

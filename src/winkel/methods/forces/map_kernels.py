@@ -59,7 +59,7 @@ class MapKernel:
 
     @property
     def width(self) -> float:
-        """The distance at which the kernel has fallen to a half, at most one."""
+        """The distance at which the kernel has fallen to one half; at most one."""
         if self.name == "student":
             half = self.first * (power(2.0, 1 / self.first) - 1)
         elif self.name == "gaussian":
@@ -70,7 +70,7 @@ class MapKernel:
 
     @property
     def widening(self) -> float:
-        """How many times as wide as by Cauchy's kernel a map is to be, about, where tails are heavier: 8^(1/ν − 1), at most 64."""
+        """Approximately how many times wider a map is than with Cauchy's kernel, because of heavier tails: 8^(1/ν − 1), at most 64."""
         return 8.0 ** min(max(1 / self.first - 1, 0.0), 2.0) if self.name == "student" else 1.0
 
     @property
@@ -82,7 +82,7 @@ class MapKernel:
 
 
 def map_kernel(name: str, min_dist: float = 0.1, spread: float = 1.0, dof: float = 1.0) -> MapKernel:
-    """The kernel on the map that `name` stands for; `min_dist` and `spread` shape UMAP's, `dof` Student's."""
+    """The kernel on the map with this `name`; `min_dist` and `spread` are parameters of UMAP's, `dof` of Student's."""
     if name == "umap":
         return MapKernel("umap", *fit_umap_curve(float(min_dist), float(spread)))
     return MapKernel(name, float(dof)) if name == "student" else MapKernel(name)

@@ -1,4 +1,4 @@
-"""LLE's weights: how each row is best put together from its neighbours, in the space of a kernel."""
+"""LLE's weights: how each row is best reconstructed from its neighbours, in the space of a kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run of forces goes: solver, iterations, step size, early exaggeration, spread of the start."""
+"""The schedule of a fit by forces: solver, iterations, step size, early exaggeration, spread of the start."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _USUAL_SHARE = 0.4  # of the iterations after those, by Cauchy's kernel where th
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a run goes. `start_spread` is the standard deviation of the first coordinate of the start, and `row_spread` what
-    the root of the number of rows adds to it.
+    """The schedule of a fit. `start_spread` is the standard deviation of the first coordinate of the start; `row_spread` times the
+    square root of the number of rows is added to it.
 
     `learning_rate` is for a quarter of the gradient, times n for losses that are normalized; Adam's is its first step, and
     L-BFGS has none. `otherwise` is the schedule where pairs are sampled anew every round, which L-BFGS does not go with.
@@ -59,7 +59,7 @@ class Schedule:
         max_iter: int | None = None,
         tol: float | None = None,
     ) -> Schedule:
-        """The schedule with what was asked for in place of what suits the objective."""
+        """The schedule, with the given parameters in place of the objective's defaults."""
         plan = self._with_solver(choice("solver", solver, SOLVERS))
         if plan.solver == "lbfgs" and learning_rate is not None:
             refuse(
@@ -153,7 +153,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class StagedLBFGS:
-    """L-BFGS on a problem whose attractions are at first `factors[0]` times as strong, then `factors[1]` times, and so on."""
+    """L-BFGS on a problem whose attractions are multiplied by `factors[0]` at first, then by `factors[1]`, and so on."""
 
     inner: Continuation
     factors: tuple[float, ...]

@@ -1,14 +1,14 @@
-"""K-Deep Simplex (Tasissa, Tankala, Murphy and Ba 2023): rows as convex combinations of a few near atoms.
+"""K-Deep Simplex (Tasissa, Tankala, Murphy and Ba 2023): rows as convex combinations of a few nearby atoms.
 
     rows ──> coding ──> codes (CSR) ──> code_graph ──> positions of atoms, and of rows as means of their atoms'
                 ↑ ↓                          └───────> clusters
-            dictionary (training: by turns, by mini-batches, by the gradient)
+            dictionary (training: alternating, by mini-batches, by the gradient)
 
-coding.py       codes on the simplex, each row by itself, optimal over all atoms
-dictionary.py   starts, the best atoms for given codes (Theorem 3), atoms that nobody uses
+coding.py       codes on the simplex, each row on its own, optimal over all atoms
+dictionary.py   starts, the best atoms for given codes (Theorem 3), unused atoms
 training.py     atoms and codes together, through the loop of `solvers`; rows that do not fit into memory
 code_graph.py   the map by the Schur complement of the code graph, and clusters on it
-fit.py          all of it, one after the other
+fit.py          all steps, one after the other
 atom_errors.py  how many atoms are enough
 """
 

@@ -1,4 +1,4 @@
-"""How many atoms are enough: the error against their number (paper, appendix .5)."""
+"""How many atoms are enough: the error as a function of their number (paper, appendix .5)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEADER = ("atoms", "objective", "error", "atoms a row", "unused")
 
 @dataclass(frozen=True, eq=False)
 class AtomErrors:
-    """What each number of atoms makes of data; prints as a table.
+    """The error and other properties for each number of atoms; prints as a table.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ class AtomErrors:
     objective : ndarray of float
         Mean of objective (6) over the rows.
     error : ndarray of float
-        Part of the variance that codes do not give back.
+        Share of the variance that the codes do not reproduce.
     atoms_per_row : ndarray of float
-        How many atoms a row uses on average.
+        Number of atoms that a row uses on average.
     unused : ndarray of int
-        How many atoms no row uses.
+        Number of atoms that no row uses.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def error_by_atoms(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> AtomErrors:
-    """What each number of atoms makes of X; the error flattens where more atoms no longer help.
+    """The error of X for each number of atoms; it levels off when more atoms no longer help.
 
     Parameters
     ----------
@@ -80,15 +80,15 @@ def error_by_atoms(
     n_atoms : sequence of int
         Numbers of atoms to try, each at most the number of rows.
     locality : float, default=0.1
-        As in `winkel.KDS`; for `winkel.KDSClustering` give its own, 1.0.
+        As in `winkel.KDS`; for `winkel.KDSClustering` use its default, 1.0.
     training : {"alternating", "minibatch", "gradient"}, default="alternating"
         How atoms are found, as in `winkel.KDS`.
     batch_size : int, default=4096
-        Rows of a batch, for training="minibatch".
+        Number of rows in a batch, for training="minibatch".
     max_iter : int, default=50
-        Walks over the data at most.
+        Largest number of passes over the data.
     tol : float, default=0.001
-        Relative fall of the objective at which to stop.
+        Relative decrease of the objective at which to stop.
     random_state : int, numpy Generator or None, default=None
         The seed.
     n_jobs : int or None, default=None

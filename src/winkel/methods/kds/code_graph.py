@@ -1,6 +1,6 @@
 """The graph of rows and the atoms that they use: its map (section 4.3) and its clusters (section 6).
 
-Both come at the price of an m × m eigenproblem, m the number of atoms.
+Both need the solution of an m × m eigenproblem, where m is the number of atoms.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Spectrum:
     values : ndarray of shape (k,)
         Eigenvalues μ of the Schur complement, ascending.
     atoms : ndarray of shape (n_atoms, k)
-        The positions of the atoms; that of a row is the mean of its atoms', weighted by its code.
+        The positions of the atoms. The position of a row is the mean of those of its atoms, weighted by its code.
 
     Examples
     --------
@@ -64,9 +64,9 @@ def code_spectrum(
     """The k smoothest functions on the graph in which row i and atom j are joined with weight x_ij.
 
     Eliminating the rows leaves the Schur complement L_A = diag(X1) − XXᵀ; the atoms' positions solve
-    L_A q = μ diag(X1) q, of unit variance over the edges, and a row's place is the mean of its atoms', Q_Y = Q_A X.
+    L_A q = μ diag(X1) q with unit variance over the edges, and the place of a row is the mean of those of its atoms, Q_Y = Q_A X.
     These are the eigenvectors of the normalized Laplacian of the whole graph of n + m nodes. Atoms that no row uses are
-    in the origin.
+    at the origin.
 
     Parameters
     ----------
@@ -77,14 +77,14 @@ def code_spectrum(
     constant : bool, default=False
         Whether the constant function (μ = 0) is one of them.
     ridge : float, default=0.0
-        Part of the mean norm that is added to every atom's: then a few rows that hang together by themselves no longer
-        make a smooth function of their own (the regularized Laplacian of Amini et al. 2013).
+        Share of the mean norm that is added to the norm of every atom. A few rows that are only connected to each other then no longer
+        form a smooth function of their own (the regularized Laplacian of Amini et al. 2013).
     loops : float, default=1.0
-        How much of the weight that an atom shares with no other, diag(XXᵀ), counts in the norm. With less than 1 it is
-        L_A q = μ (diag(L_A) + loops diag(XXᵀ)) q; with 0, the normalized Laplacian of the atoms' graph without loops.
-        Then an atom that most of its rows use alone no longer looks like a cluster.
+        How much the weight that an atom shares with no other atom, diag(XXᵀ), counts in the norm. With less than 1, the problem is
+        L_A q = μ (diag(L_A) + loops diag(XXᵀ)) q; with 0, it is that of the normalized Laplacian of the graph of the atoms without loops.
+        An atom that is the only one of most of its rows then no longer looks like a cluster.
     n_jobs : int, default=1
-        Threads.
+        Number of threads.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def orthonormal_spectrum(codes: sp.csr_array, k: int, n_jobs: int = 1) -> Spectr
 
     With Q_Y = Q_A X it is trace(Q_A L_A Q_Aᵀ) at Q_A (I + XXᵀ) Q_Aᵀ = I, so the atoms' places solve
     L_A q = μ (I + XXᵀ) q. The constant function, μ = 0, is orthogonal to the others in that sense, which is Q1 = 0. Every
-    row and atom counts as one, where `code_spectrum` counts edges. Atoms that no row uses are in the origin.
+    row and atom counts as one, whereas `code_spectrum` counts edges. Atoms that no row uses are at the origin.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def orthonormal_spectrum(codes: sp.csr_array, k: int, n_jobs: int = 1) -> Spectr
     k : int
         Number of functions.
     n_jobs : int, default=1
-        Threads.
+        Number of threads.
 
     Returns
     -------
@@ -192,7 +192,7 @@ class Clusters:
     labels : ndarray of shape (n_samples,)
         The cluster of each row.
     spectrum : Spectrum
-        What told them apart.
+        The Spectrum by which the clusters were found.
     centers : ndarray of shape (n_clusters, n_vectors)
         The centres, among the directions of the rows' spectral coordinates.
 
@@ -236,14 +236,14 @@ def spectral_clusters(
     seed : int, default=0
         Seed of the starts of k-means.
     n_vectors : int or None, default=None
-        Number of spectral coordinates; None takes twice as many as clusters for graph="links", as many for "paper".
+        Number of spectral coordinates. None takes twice the number of clusters for graph="links", and the number of clusters for "paper".
     ridge : float or None, default=None
-        Of the mean norm of an atom, as in `code_spectrum`; None is 0.001 for graph="links" and 0 for "paper".
+        Relative to the mean norm of an atom, as in `code_spectrum`; None is 0.001 for graph="links" and 0 for "paper".
     graph : {"links", "paper"}, default="links"
-        Which Laplacian is normalised: that of the atoms by their links to others, or as in the paper (section 6) that of the
+        Which Laplacian is normalised: that of the atoms by their links to others, or, as in the paper (section 6), that of the
         whole graph of rows and atoms.
     n_jobs : int, default=1
-        Threads.
+        Number of threads.
 
     Returns
     -------
@@ -277,7 +277,7 @@ def spectral_clusters(
 def cluster_spectrum(
     codes: sp.csr_array, n_clusters: int, n_vectors: int | None, ridge: float | None, graph: str, n_jobs: int
 ) -> Spectrum:
-    """The Spectrum in whose coordinates clusters are looked for, each as large as it is important."""
+    """The Spectrum in whose coordinates clusters are searched; each coordinate is scaled by its importance."""
     ours = graph == "links"
     wanted = n_vectors or (2 * n_clusters if ours else n_clusters)
     added = (RIDGE if ours else 0.0) if ridge is None else ridge
@@ -291,7 +291,7 @@ def cluster_spectrum(
 
 
 def warn_if_in_pieces(codes: sp.csr_array, n_clusters: int) -> None:
-    """A DataWarning where the graph of rows and atoms falls into more pieces than clusters, so that pieces are what is found."""
+    """Give a DataWarning if the graph of rows and atoms has more pieces than clusters, so that the clusters are merely pieces."""
     atoms = (codes.T @ codes).tocsr()
     count, piece = sp.csgraph.connected_components(atoms, directed=False)
     rows = np.sort(np.bincount(piece, np.asarray(codes.sum(axis=0)), minlength=count))[::-1]
@@ -307,9 +307,9 @@ def warn_if_in_pieces(codes: sp.csr_array, n_clusters: int) -> None:
 
 
 def importance(values: NDArray[np.float64], k: int, n_vectors: int) -> NDArray[np.float64]:
-    """How much each coordinate counts: the first k fully, those after by √(μ_k / μ_i), as in the commute time.
+    """How much each coordinate counts: the first k fully, the others by √(μ_k / μ_i), as in the commute time.
 
-    So they count where no gap in the spectrum tells the number of clusters, and hardly at all after a gap.
+    So the others count if no gap in the spectrum shows the number of clusters, and hardly count after a gap.
     """
     counts = np.zeros(n_vectors)
     mu = np.maximum(values[:n_vectors], _LEAST)
@@ -327,13 +327,13 @@ def _means(points: NDArray[np.float64], k: int, seed: int) -> NDArray[np.float64
 
 
 def directions(places: FloatArray) -> NDArray[np.float64]:
-    """The rows, made of unit length (Ng, Jordan and Weiss 2001)."""
+    """The rows, scaled to unit length (Ng, Jordan and Weiss 2001)."""
     lengths = np.linalg.norm(places, axis=1, keepdims=True)
     return np.asarray(places / np.where(lengths > 0, lengths, 1.0))
 
 
 def nearest_centers(points: FloatArray, centers: FloatArray) -> NDArray[np.int64]:
-    """The nearest centre of every point, each point by itself."""
+    """The nearest centre of every point, found for each point on its own."""
     squares = np.empty((len(points), len(centers)))
     for j, center in enumerate(centers):
         squares[:, j] = np.einsum("ij,ij->i", points - center, points - center)

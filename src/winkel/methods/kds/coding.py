@@ -31,11 +31,11 @@ class Coder:
     Parameters
     ----------
     locality : float
-        How much nearness of the atoms counts beside the error of the code.
+        How much the distance of the atoms counts relative to the error of the code.
     method : {"projected_gradient", "frank_wolfe"}, default="projected_gradient"
-        How the minimum is found; both find that of the whole problem.
+        How the minimum is found; both methods find the minimum over all atoms.
     tol : float, default=1e-08
-        Largest duality gap, over all atoms, as a part of the objective.
+        Largest duality gap, over all atoms, relative to the objective.
 
     Examples
     --------
@@ -56,16 +56,16 @@ class Coder:
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """Codes of rows by atoms, with what is known of each.
+    """Codes of rows in terms of atoms, with the objective and accuracy of each.
 
     Parameters
     ----------
     matrix : csr_array of shape (n_samples, n_atoms)
-        The codes: no weight is negative, and those of a row sum to one.
+        The codes: no weight is negative, and the weights of a row sum to one.
     objective : ndarray of shape (n_samples,)
         The objective (eq 7) of each row.
     gap : ndarray of shape (n_samples,)
-        The duality gap that is left of each row: so much at most is its objective above the least.
+        The remaining duality gap of each row; its objective is at most this much above the minimum.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class Dictionary:
-    """Atoms, seen from their mean (only differences matter on the simplex), and their products."""
+    """Atoms relative to their mean (only differences matter on the simplex), and their products."""
 
     center: NDArray[np.float64]
     atoms: NDArray[np.float64]
@@ -109,25 +109,25 @@ class Dictionary:
 def encode(
     rows: Any, atoms: Any, coder: Coder, run: Run | None = None, *, start: sp.csr_array | None = None
 ) -> Codes:
-    """The Codes of rows by atoms, each row by itself.
+    """The Codes of rows in terms of atoms, each row on its own.
 
     Parameters
     ----------
     rows : array or sparse matrix of shape (n_samples, n_features)
-        What to code.
+        The rows to code.
     atoms : array of shape (n_atoms, n_features)
-        What to code by.
+        The atoms.
     coder : Coder
         How rows are coded.
     run : Run or None, default=None
-        The context of the call, from which the number of threads is taken; None is one thread.
+        The context of the call, which determines the number of threads; None is one thread.
     start : csr_array or None, default=None
-        Codes to begin with, which save time where they are nearly right.
+        Codes to start from, which save time if they are nearly right.
 
     Returns
     -------
     Codes
-        Optimal over all atoms, whatever the start.
+        Codes that are optimal over all atoms, for any start.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def decode(codes: Any, atoms: Any) -> FloatArray:
     codes : array or sparse matrix of shape (n_samples, n_atoms)
         Weights of the atoms.
     atoms : array of shape (n_atoms, n_features)
-        What the codes are weights of.
+        The atoms to which the weights belong.
 
     Returns
     -------
@@ -217,7 +217,7 @@ def decode(codes: Any, atoms: Any) -> FloatArray:
 def weighted_sums(
     codes: sp.csr_array, rows: Rows, center: NDArray[np.float64], run: Run
 ) -> NDArray[np.float64]:
-    """For every atom the sum of the rows, less `center`, weighted by their codes (m × d)."""
+    """For every atom, the sum of the rows (minus `center`), weighted by their codes (m × d)."""
     if sp.issparse(rows):
         usage = np.asarray(codes.sum(axis=0), dtype=np.float64)
         return np.asarray((codes.T @ rows.astype(np.float64)).toarray() - np.outer(usage, center))

@@ -1,4 +1,4 @@
-"""The dictionary: where atoms start, the best atoms for given codes (Theorem 3), and atoms that nobody uses."""
+"""The dictionary: where atoms start, the best atoms for given codes (Theorem 3), and unused atoms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FEWEST, _MOST = 10, 500  # atoms that are suggested
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """All that the best dictionary depends on: codes' products XXᵀ (m × m), their sums X1, and YXᵀ as m × d."""
+    """Everything on which the best dictionary depends: the products of codes XXᵀ (m × m), their sums X1, and YXᵀ as m × d."""
 
     products: NDArray[np.float64]
     usage: NDArray[np.float64]
@@ -62,12 +62,12 @@ def dictionary_gradient(sums: Sums, atoms: FloatArray, locality: float) -> NDArr
 
 
 def suggested_atoms(n: int) -> int:
-    """How many atoms n rows carry: with few rows to an atom, few rows join it to others, and the graph falls apart."""
+    """The number of atoms for n rows: with few rows per atom, few rows connect it to others, and the graph falls apart."""
     return min(n, max(_FEWEST, min(_MOST, n // _SHARE)))
 
 
 def start_atoms(rows: Rows, m: int, init: str | FloatArray, run: Run) -> NDArray[np.float64]:
-    """m atoms to begin with: rows apart from each other ("kmeans++"), any rows ("random"), or an array of atoms."""
+    """The m initial atoms: rows far from each other ("kmeans++"), random rows ("random"), or an array of atoms."""
     if not isinstance(init, str):
         if init.shape != (m, rows.shape[1]):
             raise InvalidInputError(
@@ -82,7 +82,7 @@ def start_atoms(rows: Rows, m: int, init: str | FloatArray, run: Run) -> NDArray
 
 
 def spread_rows(rows: Rows, m: int, run: Run) -> IntArray:
-    """Indices of m rows, each drawn with odds of its squared distance to those before (k-means++)."""
+    """Indices of m rows, each drawn with a probability proportional to its squared distance to the rows drawn before (k-means++)."""
     draws = run.stream("kds k-means++").uniform(m)
     n = rows.shape[0]
     if sp.issparse(rows):
@@ -107,9 +107,9 @@ def spread_rows(rows: Rows, m: int, run: Run) -> IntArray:
 
 
 def reseed(atoms: FloatArray, unused: IntArray, rows: Rows, objective: FloatArray) -> FloatArray:
-    """The atoms, those that no row uses moved onto the rows that are coded worst.
+    """The atoms, with unused atoms moved to the rows that are coded worst.
 
-    Codes stay valid, since nobody used what was moved; so the objective does not rise.
+    Codes stay valid, because no row used the moved atoms; so the objective does not rise.
     """
     worst = np.argsort(-objective, kind="stable")[: len(unused)]
     worst = worst[objective[worst] > 0]

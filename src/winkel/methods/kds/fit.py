@@ -1,4 +1,4 @@
-"""K-Deep Simplex from rows to a map or clusters: atoms, then codes, then what the graph of both gives."""
+"""K-Deep Simplex from rows to a map or clusters: atoms, then codes, then the map or the clusters of their graph."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _SAMPLE = 600  # rows by which the forecast of memory estimates how many atoms a
 
 @dataclass(frozen=True)
 class Map:
-    """The wish for a map of so many dimensions."""
+    """The goal of a map with `n_components` dimensions."""
 
     n_components: int
     constraint: str
 
     @property
     def least_atoms(self) -> int:
-        """Fewer atoms than this have no map of so many dimensions to speak of."""
+        """The smallest number of atoms with which a map of this dimension makes sense."""
         return 2 * self.n_components
 
     def read(self, codes: sp.csr_array, run: Run) -> dict[str, NDArray[Any]]:
@@ -57,7 +57,7 @@ class Map:
 
 @dataclass(frozen=True)
 class Clustering:
-    """The wish for clusters; see `spectral_clusters`."""
+    """The goal of clusters; see `spectral_clusters`."""
 
     n_clusters: int
     n_vectors: int | None
@@ -66,7 +66,7 @@ class Clustering:
 
     @property
     def least_atoms(self) -> int:
-        """Fewer atoms than this leave most clusters with one."""
+        """The smallest number of atoms with which most clusters have more than one."""
         return 2 * self.n_clusters
 
     def read(self, codes: sp.csr_array, run: Run) -> dict[str, NDArray[Any]]:
@@ -100,7 +100,7 @@ class Clustering:
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """How atoms are found, and what is made of the codes; whether the number of rows, where it is known, says how many atoms."""
+    """How atoms are found, and what is made of the codes; and whether the number of rows, if known, determines the number of atoms."""
 
     training: Training
     goal: Map | Clustering
@@ -109,14 +109,14 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The map, with atoms, their places and what else was asked for as its blocks; and the codes of the rows."""
+    """The map, with atoms, their places and further results as its blocks; and the codes of the rows."""
 
     embedding: Embedding
     codes: sp.csr_array
 
 
 def fit(table: Table, settings: Settings, run: Run) -> Fit:
-    """Atoms, codes and what follows from them, of the rows of a table."""
+    """Atoms, codes, and the map or clusters of the rows of a table."""
     rows: Rows = table.values
     n = rows.shape[0]
     settings = _usable(_following(settings, n), n)
@@ -183,7 +183,7 @@ def _usable(settings: Settings, n: int) -> Settings:
 
 
 def forecast(table: Table, settings: Settings) -> float:
-    """Bytes that a fit takes at most, beside the data: codes of all rows, by an estimate of how many atoms a row uses, and what
+    """The largest number of bytes that a fit takes in addition to the data: codes of all rows, by an estimate of how many atoms a row uses, and what
     is made of them; then atoms. Measured (tests/fire/memory.py).
 
     An entry of a code has 12 bytes, 16 in the blocks that codes are found in, which grow by doubling; and once more 12 where

@@ -1,6 +1,6 @@
-"""Atoms and codes found together (objective 6): by turns, by mini-batches, or by the gradient in the atoms.
+"""Atoms and codes found together (objective 6): alternating, by mini-batches, or by the gradient with respect to the atoms.
 
-Rows come as an array, or in batches: of an array or memory map, or from wherever an iterable takes them.
+Rows come as an array, or in batches: from an array or memory map, or from any iterable.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ArrayBatches:
     run: Run
 
     def epoch(self, number: int) -> Iterator[FloatArray]:
-        """All rows once. Rows of a batch keep their order, so that files are read forwards."""
+        """All rows once. The rows of a batch keep their order, so that files are read forwards."""
         n = self.rows.shape[0]
         order = self.run.stream("kds batches").permutation(n, start=number * n)
         for first in range(0, n, self.size):
@@ -60,7 +60,7 @@ class ArrayBatches:
 
 @dataclass(frozen=True, eq=False)
 class StreamBatches:
-    """Batches from an iterable that can be walked again and again, or from a function that returns one."""
+    """Batches from an iterable that can be iterated repeatedly, or from a function that returns an iterator."""
 
     source: BatchSource
 
@@ -133,7 +133,7 @@ class AtomsAndCodes:
         return (codes.matrix, codes.objective), float(codes.objective.mean())
 
     def best_first(self, other: tuple[sp.csr_array, FloatArray], Y: FloatArray) -> FloatArray:
-        """The best atoms for the codes; those that no row uses go where rows are coded worst."""
+        """The best atoms for the codes; unused atoms are moved to the rows that are coded worst."""
         codes, objective = other
         center = Y.mean(axis=0)
         sums = Sums.of(codes, self.rows, center, self.run)
@@ -180,7 +180,7 @@ def _drawn(drawing: Drawing | None, codes: sp.csr_array, atoms: FloatArray) -> F
 
 @dataclass(frozen=True)
 class MinibatchState(SolverState):
-    """Atoms and what is remembered of the codes so far. The objective is that met on the way, before each update."""
+    """Atoms, and the accumulated sums of the codes so far. The objective is measured during the pass, before each update."""
 
     products: NDArray[np.float64]
     usage: NDArray[np.float64]
@@ -190,10 +190,10 @@ class MinibatchState(SolverState):
 
 @dataclass(frozen=True)
 class Minibatch:
-    """Online dictionary learning: after each batch the atoms are the best for the remembered codes.
+    """Online dictionary learning: after each batch, the atoms are the best for the accumulated codes.
 
-    A step is one walk over all batches. Older codes fade, so that what is remembered weighs as one walk. It has
-    converged when a walk lowers the mean objective by at most `tol` times its value.
+    A step is one pass over all batches. Older codes fade, so that the accumulated weight equals that of one pass. It has
+    converged when a pass lowers the mean objective by at most `tol` times its value.
     """
 
     tol: float = 1e-4
@@ -253,7 +253,7 @@ def _forget(sums: Sums, unused: NDArray[np.int64]) -> Sums:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """How atoms are to be found; `batch_size` is the rows of a mini-batch."""
+    """How atoms are found; `batch_size` is the number of rows in a mini-batch."""
 
     n_atoms: int
     coder: Coder

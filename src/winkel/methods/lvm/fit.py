@@ -167,7 +167,7 @@ def _start(settings: Settings, model: Model, unit: float, run: Run) -> Vector:
 def forecast(
     data: Any, n_neighbors: int, n_components: int, n_steps: int, metric: Metric, n_jobs: int
 ) -> float:
-    """Bytes that a fit takes at most, beside the data; pairs of blocks take none, so items and similar pairs decide.
+    """The largest number of bytes that a fit takes in addition to the data; pairs of blocks take none, so items and similar pairs decide.
 
     The start holds blocks of vectors, whose width grows by steps. Bytes of an arc, of an item and of a vector were measured
     (tests/fire/memory.py). Whether it needs multigrid shows only there; what that takes is asked for then.

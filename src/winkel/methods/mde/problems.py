@@ -48,7 +48,7 @@ def preserve_neighbors(
     n_components : int, default=2
         Dimension of the map.
     n_neighbors : int, default=15
-        Neighbours of each row, which attract it.
+        Number of neighbours that attract each row.
     metric : str or callable, default="euclidean"
         The metric of `winkel.graph.knn`.
     attractive : str, class or penalty, default="auto"
@@ -76,7 +76,7 @@ def preserve_neighbors(
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.
     max_memory : int, str or None, default=None
-        Most memory to use, in bytes or as text such as "4GB".
+        Largest amount of memory to use, in bytes or as text such as "4GB".
     verbose : bool, default=False
         Whether to show the progress of the neighbour search.
 
@@ -150,7 +150,7 @@ def preserve_distances(
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.
     max_memory : int, str or None, default=None
-        Most memory to use, in bytes or as text such as "4GB".
+        Largest amount of memory to use, in bytes or as text such as "4GB".
 
     Returns
     -------

@@ -103,7 +103,7 @@ def pca(X: Any, n_components: int = 2, *, max_memory: int | float | str | None =
     n_components : int, default=2
         Dimension of the map, up to the rank of the centred X.
     max_memory : int, str or None, default=None
-        Most memory to use, in bytes or as text such as "4GB".
+        Largest amount of memory to use, in bytes or as text such as "4GB".
 
     Returns
     -------
@@ -195,7 +195,7 @@ def kernel_pca(
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
     max_memory : int, str or None, default=None
-        Most memory to use, in bytes or as text such as "4GB".
+        Largest amount of memory to use, in bytes or as text such as "4GB".
 
     Returns
     -------

@@ -50,7 +50,7 @@ def laplacian(
         same objective under (1/n) Yᵀ diag(d) Y = I, Yᵀd = 0, in which a hub counts as much as its edges. The result's
         `masses` are then d.
     n_neighbors : int, default=15
-        Neighbours of each row.
+        Number of neighbours of each row.
     metric : str or callable, default="euclidean"
         The metric of `winkel.graph.knn`.
     n_jobs : int or None, default=None

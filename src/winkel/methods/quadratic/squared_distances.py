@@ -35,7 +35,7 @@ def classical_mds(
     n_components : int, default=2
         Dimension of the map, up to the number of positive eigenvalues.
     max_memory : int, str or None, default=None
-        Most memory to use, in bytes or as text such as "4GB".
+        Largest amount of memory to use, in bytes or as text such as "4GB".
 
     Returns
     -------
@@ -86,13 +86,13 @@ def isomap(
     n_components : int, default=2
         Dimension of the map.
     n_neighbors : int, default=15
-        Neighbours of each row.
+        Number of neighbours of each row.
     metric : str or callable, default="euclidean"
         The metric of `winkel.graph.knn`.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.
     max_memory : int, str or None, default=None
-        Most memory to use, in bytes or as text such as "4GB".
+        Largest amount of memory to use, in bytes or as text such as "4GB".
 
     Returns
     -------

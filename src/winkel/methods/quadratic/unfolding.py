@@ -87,7 +87,7 @@ def mvu(
     n_components : int, default=2
         Dimension of the map.
     n_neighbors : int, default=4
-        Neighbours of each row.
+        Number of neighbours of each row.
     metric : str or callable, default="euclidean"
         The metric of `winkel.graph.knn`.
     distances : {"equal", "at_most"}, default="equal"
@@ -98,11 +98,11 @@ def mvu(
     tol : float, default=1e-5
         The gap at which to stop.
     max_iter : int, default=100
-        Iterations at most.
+        Largest number of iterations.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.
     max_memory : int, str or None, default=None
-        Most memory to use, in bytes or as text such as "4GB".
+        Largest amount of memory to use, in bytes or as text such as "4GB".
 
     Returns
     -------

@@ -5,7 +5,7 @@
                         extension (landmarks to all rows) <────────────────────────────────────┤
                         place (new rows; relu: eq 16) <────────────────────────────────────────┘
 
-`fit` puts the steps together; `baselines` holds what the paper compares with. No step but the dense reference holds an
+`fit` combines the steps; `baselines` contains the methods with which the paper compares. No step except the dense reference needs an
 n × n matrix.
 """
 

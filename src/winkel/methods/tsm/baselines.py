@@ -1,4 +1,4 @@
-"""What TSM is compared with: linear projections, and Isomap on the same similar pairs (Saul 2023, eq 10, appendix B)."""
+"""Methods with which TSM is compared: linear projections, and Isomap on the same similar pairs (Saul 2023, eq 10, appendix B)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SMALL = 3000  # of the smaller side; beyond it a few singular vectors are found
 
 
 def svd_map(X: Any, n_components: int) -> FloatArray:
-    """Rows projected on their leading singular vectors, without centring (eq 10).
+    """Rows projected onto their leading singular vectors, without centring (eq 10).
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def similarity_graph(
     n_jobs : int or None, default=None
         Number of threads; None or -1 uses all cores available to this process.
     max_memory : int, str or None, default=None
-        Most memory for the pairs, in bytes or as text such as "4GB".
+        Largest amount of memory for the pairs, in bytes or as text such as "4GB".
 
     Returns
     -------
     Graph
-        Its distances are those between rows in unit norm.
+        The graph; its distances are those between rows scaled to unit norm.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def isomap_map(
     n_jobs: int | None = None,
     max_memory: int | float | str | None = None,
 ) -> Matrix:
-    """Isomap on the pairs with a cosine above a threshold, by the distances of rows in unit norm (appendix B).
+    """Isomap on the pairs with a cosine above a threshold, with the distances between rows scaled to unit norm (appendix B).
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def isomap_map(
     n_jobs : int or None, default=None
         Number of threads; None or -1 uses all cores available to this process.
     max_memory : int, str or None, default=None
-        Most memory to use, in bytes or as text such as "4GB"; all path lengths (n × n) are held.
+        Largest amount of memory to use, in bytes or as text such as "4GB"; all path lengths (n × n) are held in memory.
 
     Returns
     -------

@@ -1,12 +1,12 @@
-"""Locally linear extension: a map of landmarks carried over to all rows (Saul 2023, section 3 and appendix C).
+"""Locally linear extension: a map of landmarks extended to all rows (Saul 2023, section 3 and appendix C).
 
-Every row is written as a sum of near rows (eq 14),
+Every row is written as a weighted sum of nearby rows (eq 14),
 
     min over w of ‖x − Σ_j w_j x_j‖² + ε Σ_j ‖x_j‖² w_j²
 
-where near means by angle, and the weights need not sum to one: so the origin keeps its meaning, and twice a row has twice
-its weights. The map is asked to have the same sums: with W the sparse matrix of weights, minimise ‖(I − W) Y‖² over the
-rows that are not landmarks. The normal equations (eq 27) are solved for all coordinates side by side by conjugate
+where nearby is measured by angle. The weights need not sum to one, so the origin keeps its meaning, and twice a row has twice
+its weights. The map should satisfy the same sums: with W the sparse matrix of weights, ‖(I − W) Y‖² is minimised over the
+rows that are not landmarks. The normal equations (eq 27) are solved for all coordinates together by conjugate
 gradients, preconditioned by the diagonal.
 """
 
@@ -56,29 +56,29 @@ def locally_linear_extension(
 ) -> FloatArray:
     """The map of all rows of X, in which landmarks keep their places (Saul 2023, section 3).
 
-    Every row is written as a weighted sum of rows near to it by angle, and the map is asked to have the same sums. Rows
-    of zeros are placed at the origin.
+    Every row is written as a weighted sum of rows that are close to it by angle, and its place is the same weighted sum of their places,
+    as nearly as possible. Rows of zeros are placed at the origin.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The rows.
     landmarks : array of int, or of bool of shape (n_samples,)
-        Numbers of the rows that have places, or a mask of them.
+        Row numbers of the landmarks, or a mask of them.
     Y_landmarks : array of shape (n_landmarks, n_components)
-        Their places.
+        The places of the landmarks.
     n_neighbors : int or None, default=None
-        How many near rows each row is made up of; None is four times the dimension of the map.
+        Number of nearby rows in each weighted sum; None is four times the dimension of the map.
     regularization : float, default=0.0001
-        ε of eq 14, which keeps weights small where near rows are nearly dependent.
+        ε of eq 14, which keeps weights small if nearby rows are nearly linearly dependent.
     tol : float, default=1e-06
-        Remainder of the normal equations at which the solver stops, in proportion to their right side.
+        Residual of the normal equations at which the solver stops, relative to their right side.
     random_state : int, numpy Generator or None, default=None
         Seed of the neighbour search, which is approximate for many rows (see `winkel.graph.knn`).
     n_jobs : int or None, default=None
         Number of threads; None or -1 uses all cores available to this process.
     max_memory : int, str or None, default=None
-        Most memory to use, in bytes or as text such as "4GB".
+        Largest amount of memory to use, in bytes or as text such as "4GB".
     verbose : bool, default=False
         Whether to show progress.
 

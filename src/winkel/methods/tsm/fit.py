@@ -1,4 +1,4 @@
-"""Thresholded similarity matching, step by step: S, then L, then the map; and landmarks for large data."""
+"""Thresholded similarity matching, step by step: S, then L, then the map; with landmarks for large data."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class Settings:
 
 
 def fit(table: Table, settings: Settings, run: Run) -> Embedding:
-    """The Embedding of rows. Rows of zeros stand at the origin, equal rows in one place.
+    """The Embedding of rows. Rows of zeros are placed at the origin, and equal rows in one place.
 
-    Its blocks are `eigenvalues` of the Gram matrix, `isolated` rows (similar to no other) and, if there were any,
+    Its blocks are `eigenvalues` of the Gram matrix, `isolated` rows (similar to no other row) and, if there are any,
     `landmarks`.
     """
     X: Rows = table.values
@@ -227,7 +227,7 @@ _DENSE_START = 3000  # columns, or rows, up to which the start is found by produ
 
 
 def forecast(shape: tuple[int, int], nnz: int | None, settings: Settings) -> float:
-    """Bytes that a fit takes at most, beside the data; nnz of sparse rows. Measured (tests/fire/memory.py).
+    """The largest number of bytes that a fit takes in addition to the data; nnz of sparse rows. Measured (tests/fire/memory.py).
 
     How many pairs are similar is known by the sparsity; a threshold that is given may keep more, which stops at the limit.
     """

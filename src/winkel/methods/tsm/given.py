@@ -1,4 +1,4 @@
-"""Matching of similarities of one's own: the map of a given sparse matrix S (Saul 2023, eqs 1 and 4–9)."""
+"""Matching of given similarities: the map of a sparse matrix S (Saul 2023, eqs 1 and 4–9)."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def match_similarities(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Embedding:
-    """The map whose thresholded similarities max(0, y_i·y_j − τ‖y_i‖‖y_j‖) are those of a given matrix S.
+    """The map whose thresholded similarities max(0, y_i·y_j − τ‖y_i‖‖y_j‖) match a given matrix S.
 
-    There are no rows, so there are no virtual inputs, no sum constraint (eq 18) and no transform. An item has the norm that its
-    diagonal entry (1 − τ)‖y‖² says.
+    Since there are no rows, there are no virtual inputs, no sum constraint (eq 18) and no transform. The norm of an item follows from its
+    diagonal entry, (1 − τ)‖y‖².
 
     Parameters
     ----------
     S : sparse matrix or array of shape (n, n)
-        Similarities: symmetric, not negative, with a diagonal above zero.
+        Similarities: symmetric, nonnegative, with a positive diagonal.
     n_components : int, default=16
         Dimension of the map.
     threshold : float
@@ -51,9 +51,9 @@ def match_similarities(
     max_iter : int, default=250
         Number of passes over all pairs.
     tol : float, default=0.0
-        Stop when a pass changes the matrix by no more than this part of it; 0 makes all passes.
+        Stop when a pass changes the matrix by at most this share of its norm; 0 makes all passes.
     random_state : int, numpy Generator or None, default=None
-        Recorded; nothing is drawn.
+        Only recorded in the result; nothing is random.
     n_jobs : int or None, default=None
         Number of threads; None or -1 uses all cores available to this process.
 

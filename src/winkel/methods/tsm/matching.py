@@ -1,11 +1,11 @@
 """The matching problem (Saul 2023, eq 19) and its alternating updates, on factors and on dense matrices.
 
-On factors, memory goes with n·d and with the entries of S, never with n². Z differs from L only where S has entries or L
-is positive, about as few pairs as S has, and by δ. So a product with Z is one with low-rank factors less one with that
-sparse difference, whose entries are found by comparing rows in tiles, each pair once. All sums that δ and the objective
-need come of the same pass.
+On factors, memory grows with n·d and with the number of entries of S, never with n². Z differs from L only by δ, and at pairs where S has
+entries or L is positive, which are about as few as S has. So a product with Z is a product with low-rank factors minus a product with that
+sparse difference, whose entries are found by comparing rows in tiles, each pair once. All sums for δ and the objective
+come from the same pass.
 
-On dense matrices it is the paper's appendix A, equation by equation: the reference for small data. Memory and time go with
+On dense matrices the updates follow appendix A of the paper, equation by equation, as the reference for small data. Memory and time grow with
 n² and n³.
 """
 
@@ -101,7 +101,7 @@ class FactorState(SolverState):
 
 @dataclass(frozen=True)
 class FactorUpdates:
-    """Z from the extrapolated L + momentum · (L − the one before); then L from one product of Z with the basis of L.
+    """Z from the extrapolated L + momentum · (L − the previous L); then L from one product of Z with the basis of L.
 
     Of Z, the part in the tangent space of the matrices of rank d at L is taken, Q Qᵀ Z + Z Q Qᵀ − Q Qᵀ Z Q Qᵀ, which that
     product gives, and of it the best approximation of rank d, by an eigenvalue problem of size 2d. The momentum of the
@@ -203,7 +203,7 @@ class DenseState(SolverState):
 
 @dataclass(frozen=True)
 class DenseUpdates:
-    """L ← the best approximation of rank d of Z (eq 6); Z ← eq 22 + momentum · (Z − the one before) (eq 23)."""
+    """L ← the best approximation of rank d of Z (eq 6); Z ← eq 22 + momentum · (Z − the previous Z) (eq 23)."""
 
     momentum: float = 0.9
     name = "TSM (dense)"

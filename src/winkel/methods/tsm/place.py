@@ -1,7 +1,7 @@
-"""New rows in a finished map: by locally linear weights, or by the parametric ReLU map (Saul 2023, eq 16).
+"""New rows on a finished map: by locally linear weights, or by the parametric ReLU map (Saul 2023, eq 16).
 
-Both turn the direction of a row into a direction on the map and give it the row's norm. Every row is placed by itself, a
-row that equals a fitted one has that row's place, a row of zeros the origin, and parallel rows have parallel places.
+Both turn the direction of a row into a direction on the map and give it the norm of the row. Every row is placed on its own. A
+row that equals a fitted row gets that row's place, a row of zeros is placed at the origin, and parallel rows have parallel places.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PARALLEL = 1e-13  # cosine distance that rounding leaves between parallel rows
 
 @dataclass(frozen=True, eq=False)
 class FittedRows:
-    """What new rows are compared with: fitted rows and their places on the map; and how new ones are placed."""
+    """Fitted rows and their places on the map, with which new rows are compared; and how new rows are placed."""
 
     X: Rows
     Y: FloatArray
@@ -49,7 +49,7 @@ class FittedRows:
 
     @property
     def n_neighbors(self) -> int:
-        """Rows that make up a new one: as many as were asked for, if there are so many."""
+        """Number of rows in the weighted sum of a new row: the requested number, or fewer if there are too few rows."""
         return min(self.wanted_neighbors, self.X.shape[0])
 
     def nearest(self, unit: Rows, k: int, run: Run) -> tuple[NDArray[np.int32], FloatArray]:
@@ -59,7 +59,7 @@ class FittedRows:
 
 
 def place(rows: Rows, fitted: FittedRows, run: Run) -> FloatArray:
-    """Places of new rows among fitted ones; a row that equals a fitted one has that row's place."""
+    """Places of new rows among fitted rows; a row that equals a fitted row gets that row's place."""
     step = max(1, _SCRATCH // rows.shape[1])
     if (
         issparse(rows) and not issparse(fitted.X) and rows.shape[0] > step

@@ -1,7 +1,7 @@
 """A quasi-Newton method on the matrices of rank d: the same objective as the alternating updates, in fewer passes.
 
-‖L − Z(L)‖² has the gradient 2 (L − Z), of which one product of Z with the basis of L gives the part in the tangent space
-at L. So a step of L-BFGS costs what an alternating update does. Without any pairs in memory, it is that update.
+‖L − Z(L)‖² has the gradient 2 (L − Z); one product of Z with the basis of L gives its part in the tangent space
+at L. So a step of L-BFGS costs as much as an alternating update, and with an empty memory it equals that update.
 
 A tangent vector at L = Q diag(λ) Qᵀ is Q M Qᵀ + U Qᵀ + Q Uᵀ with M symmetric and Qᵀ U = 0; it is held as (M, U).
 """

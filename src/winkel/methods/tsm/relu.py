@@ -4,8 +4,8 @@ A row x has the place u for which
 
     max(0, u·ν_j − τ‖u‖‖ν_j‖) = max(0, x·μ_j − τ‖x‖‖μ_j‖)   for all prototypes j
 
-as nearly as can be, where μ_j are prototypes among the data and ν_j their places. `winkel.torch.ReLUMap` is the same map
-as a module with prototypes that are learned.
+as nearly as possible, where μ_j are prototypes in the data and ν_j their places on the map. `winkel.torch.ReLUMap` is the same map
+as a module with learned prototypes.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _SCRATCH = 2**24  # numbers that are held at a time
 
 @dataclass(frozen=True, eq=False)
 class ReLUMap:
-    """The map of eq 16 with prototypes of one's own: a layer that keeps small angles and norms.
+    """The map of eq 16 with given prototypes: a layer that keeps small angles and norms.
 
-    Every row is placed by itself. Twice a row has twice its place, a row of zeros the origin, and a row that is similar to no
-    prototype has no direction and stands there, too.
+    Every row is placed on its own. Twice a row has twice its place. A row of zeros is placed at the origin, and so is a row that is similar to no
+    prototype, because it has no direction.
 
     Parameters
     ----------
     inputs : array of shape (n_prototypes, n_features)
-        Prototypes μ among the data, such as fitted rows.
+        Prototypes μ in the data, such as fitted rows.
     outputs : array of shape (n_prototypes, n_components)
-        Their places ν, such as those rows' places on a map of `winkel.TSM`.
+        Their places ν, such as the places of those rows on a map of `winkel.TSM`.
     threshold : float
-        τ, the cosine above which rows are similar: that of the map.
+        τ, the cosine above which rows are similar; the same as for the map.
     n_steps : int, default=30
-        Steps of damped Gauss–Newton; of all iterates the one with the least error is the place.
+        Number of damped Gauss–Newton steps; the iterate with the smallest error is the place.
 
     Examples
     --------
@@ -126,6 +126,6 @@ def solve_relu(wanted: Matrix, nu: Matrix, start: Matrix, tau: float, n_steps: i
 
 
 def unit_rows(rows: Matrix) -> Matrix:
-    """Rows in unit norm; those of zeros stay zeros."""
+    """Rows scaled to unit norm; rows of zeros stay zero."""
     norms = np.sqrt(np.sum(rows * rows, axis=1))
     return np.divide(rows, norms[:, None], out=np.zeros_like(rows), where=norms[:, None] > 0)

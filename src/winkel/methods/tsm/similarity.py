@@ -2,8 +2,8 @@
 
     S_ij = max(0, x_i·x_j − τ‖x_i‖‖x_j‖)
 
-It is found by comparing rows in tiles and keeping what exceeds the threshold, so memory goes with the entries of S,
-never with all pairs. Products are float32.
+It is found by comparing rows in tiles and keeping entries above the threshold, so memory grows with the number of entries of S,
+not with the number of all pairs. Products are float32.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class AngleHistogram:
     Parameters
     ----------
     edges : ndarray of shape (n_bins + 1,)
-        Where bins begin and end, in degrees.
+        Edges of the bins, in degrees.
     nearest : ndarray of shape (n_bins,)
         Density of the angles between nearest neighbours.
     others : ndarray of shape (n_bins,)
         Density of the angles between all other pairs.
     threshold : float
-        The cosine that leaves the share `sparsity` of pairs without similarity.
+        The cosine above which pairs are similar, such that the share `sparsity` of pairs is not.
     sparsity : float
         Share of pairs that are not similar.
     kept : float
@@ -78,8 +78,8 @@ class AngleHistogram:
 class Similarities:
     """S in compressed rows (diagonal included), for the rows that were given and `n_virtual` more at the end.
 
-    `total` is Σ_ij (x_i·x_j − τ‖x_i‖‖x_j‖) over the rows, the right side of eq 18; `isolated` are the rows that no other
-    is similar to, to each of which virtual inputs lead.
+    `total` is Σ_ij (x_i·x_j − τ‖x_i‖‖x_j‖) over the rows, the right side of eq 18. `isolated` are the rows that are similar to no other
+    row; virtual inputs lead to each of them.
     """
 
     indptr: NDArray[np.int64]
@@ -92,7 +92,7 @@ class Similarities:
 
     @property
     def n(self) -> int:
-        """Rows, virtual ones included."""
+        """Number of rows, including virtual ones."""
         return len(self.indptr) - 1
 
     @property
@@ -108,7 +108,7 @@ class Similarities:
 
 
 def directions(X: Rows, norms: Matrix) -> Rows:
-    """Rows in unit norm, as they are compared; rows of zeros stay zeros."""
+    """Rows scaled to unit norm, as they are compared; rows of zeros stay zero."""
     scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
     unit = scaled_rows(X, scale)
     return unit if issparse(X) else np.ascontiguousarray(unit, dtype=np.float32)
@@ -117,16 +117,16 @@ def directions(X: Rows, norms: Matrix) -> Rows:
 def angle_histogram(X: Any, *, sparsity: float = 0.99, random_state: RandomState = 0) -> AngleHistogram:
     """The AngleHistogram of rows, by which `TSM` chooses its threshold.
 
-    Up to 2 000 rows, drawn at random, are compared with all others. Rows of zeros have no angle and are left out.
+    Up to 2 000 random rows are compared with all others. Rows of zeros have no angle and are left out.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         Rows, not centred.
     sparsity : float, default=0.99
-        Share of pairs that are not to be similar.
+        Share of pairs that should not be similar.
     random_state : int, numpy Generator or None, default=0
-        Seed of the rows that are drawn.
+        Seed of the random rows.
 
     Returns
     -------
@@ -216,7 +216,7 @@ def similar_pairs(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Float32]:
     """Pairs i < j, first ≤ j, of rows with a cosine above the threshold, and the cosines.
 
-    An error when there are more than the memory limit of `run` allows.
+    Raises an error if there are more pairs than the memory limit of `run` allows.
     """
     n, limit = X.shape[0], run.max_memory
     most = n * (n - 1) // 2 if limit is None else limit // _PAIR_BYTES
@@ -257,7 +257,7 @@ def _sparse_pairs(
 
 
 def virtual_inputs(X: Rows, norms: Matrix, isolated: NDArray[np.int64], threshold: float, run: Run) -> Rows:
-    """Inputs on the arcs from isolated rows to their nearest rows, norms changing evenly on the way."""
+    """Inputs on the arcs from isolated rows to their nearest rows, with norms that change evenly along the arc."""
     rows = Table(X, validated=True)
     index, distance = nearest_rows(rows.rows(isolated), rows, 2, run, metric="cosine")
     own = index[:, 0] == isolated

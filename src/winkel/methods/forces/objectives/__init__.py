@@ -1,11 +1,11 @@
-"""`winkel.objectives`: what `winkel.AttractRepel(objective=...)` takes, one class a file.
+"""`winkel.objectives`: the objectives of `winkel.AttractRepel(objective=...)`, one file per class.
 
     LLE  TSNE  UMAP  TwoKernelPCA      sums over pairs with a kernel on the data and one on the map
     PCA                                the linear case, with exact steps
-    PairLoss                           the base of formulas of the user's own: any F of two kernels
+    PairLoss                           the base of a user's own formulas: any F of two kernels
 
-An objective holds everything that is particular to it: weights from the data, value and gradient, attraction and repulsion
-of pairs, placement of new rows, usual start and schedule. A subclass of `Objective` is known by its name from the moment it
+An objective contains everything specific to it: weights from the data, value and gradient, attraction and repulsion
+of pairs, placement of new rows, default start and schedule. A subclass of `Objective` is registered under its name when it
 is defined (`winkel.problem.distortions.base`).
 """
 

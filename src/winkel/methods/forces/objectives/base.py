@@ -1,4 +1,4 @@
-"""`Objective`, what every objective can do, and `PairObjective`, what those share whose loss is a sum over pairs."""
+"""`Objective`, the base of all objectives, and `PairObjective`, the base of objectives whose loss is a sum over pairs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_ROWS = 3000  # of which all pairs are shown as matrices
 
 @dataclass(frozen=True)
 class Sums:
-    """How a problem takes its sums: over which pairs, in how many dimensions and in which precision."""
+    """How a problem computes its sums: over which pairs, in how many dimensions and in which precision."""
 
     pairs: str
     n_components: int
@@ -42,7 +42,7 @@ class Sums:
 
 @dataclass(frozen=True, eq=False)
 class Forces:
-    """What an objective does to a map: ∇_i = −c Σ_j (A_ij − R_ij) k_y'(s_ij) (y_i − y_j), s the squared distance.
+    """The forces of an objective on a map: ∇_i = −c Σ_j (A_ij − R_ij) k_y'(s_ij) (y_i − y_j), s the squared distance.
 
     Attributes
     ----------
@@ -99,10 +99,10 @@ class Forces:
 
 
 class Objective(ABC):
-    """A loss over pairs of rows, with everything that is particular to it (Draganov and Dohn 2023, eq 3).
+    """A loss over pairs of rows, with everything specific to it (Draganov and Dohn 2023, eq 3).
 
-    A subclass is a frozen dataclass whose fields are its parameters; `winkel.AttractRepel(objective=...)` knows it by its
-    `name`, that of the class in snake case, as soon as it is defined. A parameter that the chosen kernels do not read is refused unless it has its default.
+    A subclass is a frozen dataclass whose fields are its parameters. As soon as it is defined, `winkel.AttractRepel(objective=...)` knows it by
+    its `name`, the name of the class in snake case. A parameter that the chosen kernels do not use is refused unless it has its default.
     """
 
     name: ClassVar[str]
@@ -139,7 +139,7 @@ class Objective(ABC):
 
     @property
     def uses_metric(self) -> bool:
-        """Whether a metric decides which rows are neighbours; kernels of all pairs have their own."""
+        """Whether a metric determines which rows are neighbours; kernels of all pairs do not use one."""
         return self.data_kernel.listed
 
     @property
@@ -149,7 +149,7 @@ class Objective(ABC):
 
     @property
     def unit_parameter(self) -> str | None:
-        """What is in the unit of the data, so that the map depends on the choice of that unit; None if nothing is."""
+        """A parameter that is in the unit of the data, so that the map depends on the choice of that unit; None if there is none."""
         if self.kernel_x == "precomputed":
             return "a matrix of similarities"
         if self.kernel_x == "rbf":
@@ -158,11 +158,11 @@ class Objective(ABC):
 
     @property
     def accepts_graph(self) -> bool:
-        """Whether a neighbour graph gives the same map as the rows it was made from."""
+        """Whether a neighbour graph gives the same map as the rows that it was made from."""
         return False
 
     def resolved(self: _Self, source: Source) -> _Self:
-        """The objective with parameters that these rows allow, or that are taken from them."""
+        """The objective with parameters that are possible for these rows, or that are computed from them."""
         kernel = self.data_kernel.resolved(source)
         return self if kernel == self.data_kernel else replace(self, **asdict(kernel))  # type: ignore[type-var]
 
@@ -175,7 +175,7 @@ class Objective(ABC):
         return 40.0 * n * n if k is None else (95.0 if itemsize == 8 else 80.0) * n * k
 
     def neighbors(self, n: int) -> int | None:
-        """How many neighbours of each of n rows are needed, if any."""
+        """Number of neighbours needed for each of n rows, if any."""
         return self.data_kernel.neighbors(n)
 
     def usual_start(self, source: Source) -> str:
@@ -188,7 +188,7 @@ class Objective(ABC):
 
     @abstractmethod
     def weights(self, source: Source, run: Run) -> Any:
-        """What the data says about pairs of rows."""
+        """The weights of pairs of rows, from the data."""
 
     @abstractmethod
     def problem(self, weights: Any, sums: Sums, run: Run) -> Any:
@@ -204,7 +204,7 @@ class Objective(ABC):
         max_iter: int | None = None,
         tol: float | None = None,
     ) -> Schedule:
-        """The schedule with what was asked for in place of what suits the objective."""
+        """The schedule of the objective, with the given parameters in place of its defaults."""
         asked: dict[str, Any] = {
             "exaggeration": exaggeration,
             "exaggeration_iter": exaggeration_iter,
@@ -220,7 +220,7 @@ class Objective(ABC):
         return plan
 
     def check_pairs(self, pairs: str) -> str:
-        """`pairs`, if sums over all pairs can be taken so."""
+        """`pairs`, if sums over all pairs can be computed in this way."""
         return choice("pairs", pairs, PAIRS)
 
     def solver(self, plan: Schedule, problem: Any) -> Any:
@@ -234,22 +234,22 @@ class Objective(ABC):
         """Attractions and repulsions at a map."""
 
     def constants(self, problem: Any, Y: FloatArray) -> dict[str, float]:
-        """Numbers of the finished map that placing new rows needs."""
+        """Numbers of the finished map that are needed to place new rows."""
         return {}
 
     def listed(self, n: int, graph: Graph | None) -> int:
-        """How many of n fitted rows a new row is compared with: as many as fitted ones were."""
+        """With how many of n fitted rows a new row is compared: as many as a fitted row has neighbours."""
         return n if graph is None or graph.knn_indices is None else int(graph.knn_indices.shape[1])
 
     @abstractmethod
     def place(self, new: NewRows, Y: FloatArray, constants: dict[str, float], run: Run) -> Matrix:
-        """Positions of new rows, each by itself, by the kernels of the fit."""
+        """Positions of new rows, each on its own, with the kernels of the fit."""
 
     # ------------------------------------------------------------------------------------------- parameters
 
     @property
     def used_parameters(self) -> tuple[str, ...]:
-        """Names of the parameters that have an effect with the kernels at hand."""
+        """Names of the parameters that have an effect with the chosen kernels."""
         names = [item.name for item in fields(self)]  # type: ignore[arg-type]
         return tuple(name for name in names if name not in _GOES_WITH or name in self._used())
 
@@ -274,7 +274,7 @@ class Objective(ABC):
 
 
 def as_objective(objective: Any) -> Objective:
-    """The objective: an object as it is, or the defaults of a name."""
+    """The objective itself, or the objective with this name and its defaults."""
     if isinstance(objective, Objective):
         return objective
     found: Objective = class_named(

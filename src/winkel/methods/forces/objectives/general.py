@@ -27,9 +27,9 @@ _PLACE_ITER = 200
 class PairLoss(Objective, named=False):
     """Σ_{i≠j} F(k_x, k_y) over all pairs, for an F and a k_y of your own: the base of objectives that are written as formulas.
 
-    A subclass is a frozen dataclass with a field `kernel_x` (and those of its parameters), and defines `pair_loss`; `map_kernel` is
-    Cauchy's unless it is defined too. Every pair is summed by NumPy, so this is for some thousand rows. `transform` places
-    each new row where its own part of the loss is least.
+    A subclass is a frozen dataclass with a field `kernel_x` (and fields for its parameters), and defines `pair_loss`; `map_kernel` is
+    Cauchy's unless the subclass defines it too. NumPy sums over every pair, so this is for a few thousand rows. `transform` places
+    each new row where its own part of the loss is smallest.
 
     Parameters
     ----------
@@ -60,16 +60,16 @@ class PairLoss(Objective, named=False):
 
     @abstractmethod
     def pair_loss(self, kx: Matrix, ky: Matrix) -> tuple[Matrix, Matrix]:
-        """F and its derivative by k_y, for arrays of similarities."""
+        """F and its derivative with respect to k_y, for arrays of similarities."""
 
     def map_kernel(self, s: Matrix) -> tuple[Matrix, Matrix]:
-        """k_y and its derivative by s, for squared distances s on the map."""
+        """k_y and its derivative with respect to s, for squared distances s on the map."""
         k = 1 / (1 + s)
         return k, -np.square(k)
 
     @property
     def width(self) -> float:
-        """The length on the map over which k_y varies; L-BFGS moves no row by more than a few of it at once."""
+        """The length on the map over which k_y varies; L-BFGS moves no row by more than a few times this length at once."""
         return 1.0
 
     def weights(self, source: Source, run: Run) -> Matrix:
@@ -90,7 +90,7 @@ class PairLoss(Objective, named=False):
         max_iter: int | None = None,
         tol: float | None = None,
     ) -> Schedule:
-        """The schedule with what was asked for; of any F it is not known what attracts, so nothing is exaggerated."""
+        """The schedule, with the given parameters; for a general F it is not known what attracts, so nothing is exaggerated."""
         for name, value in (("exaggeration", exaggeration), ("exaggeration_iter", exaggeration_iter)):
             if value is not None:
                 refuse(name, f"None with objective {self.name!r}, whose attractions are not known", value)
@@ -101,11 +101,11 @@ class PairLoss(Objective, named=False):
         return choice("pairs", pairs, ("auto", "exact"))
 
     def usual_start(self, source: Source) -> str:
-        """Principal components; of similarities or a graph, where there are no rows, a random start."""
+        """Principal components; for similarities or a graph, where there are no rows, a random start."""
         return "pca" if source.table is not None else "random"
 
     def forces(self, problem: PairLossProblem, weights: Matrix, Y: Matrix) -> Forces:
-        """A and R are what of −∂F/∂k_y is positive and negative."""
+        """A and R are the positive and negative parts of −∂F/∂k_y."""
         value, gradient = problem.gradient(Y)
         attractive = problem.gradient_of(Y, lambda slope: np.minimum(slope, 0.0))
 
@@ -121,7 +121,7 @@ class PairLoss(Objective, named=False):
         return n
 
     def place(self, new: NewRows, Y: FloatArray, constants: dict[str, float], run: Run) -> Matrix:
-        """Each new row where Σⱼ F over the fitted rows is least, from the mean of the closest."""
+        """Each new row where Σⱼ F over the fitted rows is smallest, starting from the mean of the closest rows."""
         from scipy.optimize import minimize
 
         points, similar = np.asarray(Y, dtype=np.float64), self.data_kernel.to_fitted(new, run)
@@ -182,11 +182,11 @@ class PairLossProblem:
         return self._sums(Y, part)[1]
 
     def project(self, Y: FloatArray) -> FloatArray:
-        """Y less its mean: the loss knows no place."""
+        """Y minus its mean; the loss does not depend on the mean."""
         return Centered().project(Y)
 
     def project_tangent(self, Y: FloatArray, G: FloatArray) -> FloatArray:
-        """A direction less its mean."""
+        """A direction minus its mean."""
         return Centered().project(G)
 
     def _sums(self, Y: FloatArray, part: Any) -> tuple[float, FloatArray]:

@@ -49,24 +49,24 @@ class Reconstruction:
 class LLE(PairObjective):
     """Locally linear embedding with a kernel on the map: Tr(M K_Y) + (1/n) Σ k_y.
 
-    M = (I − W)ᵀ(I − W), where the rows of W, of sum one, best reconstruct each row from its neighbours; the second term
-    keeps the map from falling into one point.
+    M = (I − W)ᵀ(I − W), where the rows of W, which sum to one, best reconstruct each row from its neighbours. The second term
+    keeps the map from collapsing into one point.
 
     Parameters
     ----------
     n_neighbors : int, default=15
-        Neighbours from which a row is reconstructed; with kernel_x="perplexity" there are 3·perplexity.
+        Number of neighbours from which a row is reconstructed; with kernel_x="perplexity" it is 3·perplexity.
     regularization : float, default=1e-2
         Share of the trace that is added to the Gram matrices of neighbours.
     kernel_x : {"linear", "centered_linear", "rbf", "perplexity", "fuzzy", "precomputed"}, default="linear"
-        Kernel in whose space rows are reconstructed. "perplexity" and "fuzzy" are those of t-SNE and UMAP, and need only
+        Kernel in whose space rows are reconstructed. "perplexity" and "fuzzy" are those of t-SNE and UMAP, and only need
         the neighbour graph; "precomputed" takes X as a symmetric matrix of similarities.
     kernel_y : {"cauchy", "umap", "gaussian"}, default="cauchy"
         Kernel on the map.
     perplexity : float, default=30.0
-        How many neighbours a row has in effect, for kernel_x="perplexity".
+        The effective number of neighbours of a row, for kernel_x="perplexity".
     gamma : float or None, default=None
-        γ of exp(−γ d²), for kernel_x="rbf"; None is 1 over the mean squared distance of two rows.
+        γ of exp(−γ d²), for kernel_x="rbf"; None is 1 divided by the mean squared distance of two rows.
     min_dist : float, default=0.1
         Distance up to which points on the map count as close, for kernel_y="umap".
     spread : float, default=1.0
@@ -98,11 +98,11 @@ class LLE(PairObjective):
 
     @property
     def uses_metric(self) -> bool:
-        """Unless similarities are given, a metric decides which rows are neighbours."""
+        """Whether a metric determines which rows are neighbours: true unless similarities are given."""
         return self.kernel_x != "precomputed"
 
     def neighbors(self, n: int) -> int | None:
-        """How many neighbours of each of n rows are needed, if any."""
+        """Number of neighbours needed for each of n rows, if any."""
         return (super().neighbors(n) or self.n_neighbors) if self.uses_metric else None
 
     def memory(self, n: int, columns: int, itemsize: int, listed_together: float) -> float:
@@ -115,7 +115,7 @@ class LLE(PairObjective):
         return max((number + 19.0 * k / width) * min(SCRATCH, n * k * width), joint)
 
     def weights(self, source: Source, run: Run) -> Reconstruction:
-        """How rows are reconstructed from their neighbours."""
+        """The weights by which rows are reconstructed from their neighbours."""
         kernel = self.data_kernel
         if source.similarities is not None:
             K = sp.csr_array(kernel.gram(source, run))
@@ -158,7 +158,7 @@ class LLE(PairObjective):
         return pair.entries(weights.attraction), pair.entries(weights.repulsion) + problem.all_weight
 
     def place(self, new: NewRows, Y: FloatArray, constants: dict[str, float], run: Run) -> Matrix:
-        """Each new row attracted by its neighbours as it is reconstructed from them, and by those that would list it."""
+        """Each new row is attracted by the neighbours from which it is reconstructed, and by rows that would list it."""
         kernel = self.data_kernel
         if isinstance(kernel, ListedKernel):
             to_own, between = kernel.to_fitted_joined(new, run), kernel.among_fitted(new, run)

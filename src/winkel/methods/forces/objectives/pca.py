@@ -21,21 +21,21 @@ from .base import Forces, Matrix, Objective, Sums
 
 @dataclass(frozen=True)
 class PCA(Objective):
-    """Principal components: ‖C(K_X − YYᵀ)C‖², C the matrix that centres.
+    """Principal components: ‖C(K_X − YYᵀ)C‖², C the centring matrix.
 
-    Steps have the best length, so that the loss never rises (Theorem 1); there are no rates to choose.
+    Steps have the optimal length, so that the loss never rises (Theorem 1); there are no rates to choose.
 
     Parameters
     ----------
     rank : int or None, default=None
-        Rank of an approximation of the similarities by which forces are found. `history_` then holds the two sides of
-        Lemma 3, "error" and "lemma3", whose condition is that the first is the larger, and the cosine of the approximate
-        and the exact gradient, "agreement". This is to look at, and takes longer: the exact gradient is found too. None takes
-        the similarities as they are.
+        Rank of an approximation of the similarities, from which the forces are then computed. `history_` then contains the two sides of
+        Lemma 3, "error" and "lemma3" (the condition is that the first is larger), and the cosine between the approximate
+        and the exact gradient, "agreement". This serves to study the lemma, and takes longer, because the exact gradient is also computed.
+        None uses the exact similarities.
     kernel_x : {"centered_linear", "linear", "rbf", "precomputed"}, default="centered_linear"
         Kernel on the data. "precomputed" takes X as a symmetric matrix of similarities.
     gamma : float or None, default=None
-        γ of exp(−γ d²), for kernel_x="rbf"; None is 1 over the mean squared distance of two rows.
+        γ of exp(−γ d²), for kernel_x="rbf"; None is 1 divided by the mean squared distance of two rows.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class PCA(Objective):
         max_iter: int | None = None,
         tol: float | None = None,
     ) -> Schedule:
-        """The schedule with what was asked for; of a solver and its rates there is no choice."""
+        """The schedule, with the given parameters; solver and rates cannot be chosen."""
         why = 'with objective "pca", whose steps have the best length'
         if not (isinstance(solver, str) and solver == "auto"):
             refuse("solver", f'"auto" {why}', solver)
@@ -108,7 +108,7 @@ class PCA(Objective):
         return self.schedule.changed(max_iter=max_iter, tol=tol)
 
     def solver(self, plan: Schedule, problem: PcaProblem) -> ExactDescent:
-        """Conjugate gradients with steps of the best length."""
+        """Conjugate gradients with steps of optimal length."""
         return ExactDescent(tol=plan.tol)
 
     def forces(self, problem: PcaProblem, weights: Gram, Y: Matrix) -> Forces:
@@ -123,11 +123,11 @@ class PCA(Objective):
         return Forces(self, value, gradient, attractive, repulsive, 8.0, len(Y), rule)
 
     def listed(self, n: int, graph: Graph | None) -> int:
-        """One, to know a fitted row again."""
+        """One, to recognise a fitted row."""
         return 1
 
     def place(self, new: NewRows, Y: FloatArray, constants: dict[str, float], run: Run) -> Matrix:
-        """y with y·yⱼ as close as can be to the new row's centred similarities gⱼ: (YᵀY)⁻¹Yᵀg, row by row."""
+        """The y for which y·yⱼ is as close as possible to the new row's centred similarities gⱼ: (YᵀY)⁻¹Yᵀg, row by row."""
         points = np.asarray(Y, dtype=np.float64)
         points = points - points.mean(axis=0)
         solve = pinv(points)

@@ -22,25 +22,25 @@ from .base import Matrix, Pair, PairObjective, Sums, check_not_negative, xlogx
 class TSNE(PairObjective):
     """t-SNE: Σ p log(p/q), where p and q are k_x and k_y, each divided by its sum over all pairs.
 
-    With an `attraction` of e it is Σ p log p − e Σ p log k_y + log Σ k_y: from t-SNE at 1 over maps like UMAP's at about 4 to
-    the Laplacian's, which show large shapes, at 30 and more (Böhm, Berens and Kobak 2022).
+    With an `attraction` of e, the loss is Σ p log p − e Σ p log k_y + log Σ k_y. It leads from t-SNE at 1, via maps like UMAP's at about 4, to
+    maps like those of the Laplacian, which show the overall shape, at 30 and more (Böhm, Berens and Kobak 2022).
 
     Parameters
     ----------
     perplexity : float, default=30.0
-        How many neighbours a row has in effect; three times as many are searched. Few rows allow less, which a
+        The effective number of neighbours of a row; three times as many are searched. If there are few rows, it is reduced, with a
         DataWarning says.
     attraction : float, default=1.0
-        How many times as strong attractions are to the end of the run: openTSNE's `exaggeration`.
+        Factor by which attractions are stronger, to the end of the fit: openTSNE's `exaggeration`.
     kernel_x : {"perplexity", "fuzzy", "linear", "centered_linear", "rbf", "precomputed"}, default="perplexity"
         Kernel on the data. "perplexity" and "fuzzy" are those of t-SNE and UMAP; the others compare all pairs of rows;
         "precomputed" takes X as a symmetric matrix of similarities.
     kernel_y : {"cauchy", "umap", "gaussian", "student"}, default="cauchy"
-        Kernel on the map. "student" is (1 + d²/dof)^−dof: below 1 its heavier tails show smaller clusters (Kobak and others 2019).
+        Kernel on the map. "student" is (1 + d²/dof)^−dof; with dof below 1, its heavier tails show smaller clusters (Kobak and others 2019).
     n_neighbors : int, default=15
-        Neighbours of each row, for kernel_x="fuzzy".
+        Number of neighbours of each row, for kernel_x="fuzzy".
     gamma : float or None, default=None
-        γ of exp(−γ d²), for kernel_x="rbf"; None is 1 over the mean squared distance of two rows.
+        γ of exp(−γ d²), for kernel_x="rbf"; None is 1 divided by the mean squared distance of two rows.
     min_dist : float, default=0.1
         Distance up to which points on the map count as close, for kernel_y="umap".
     spread : float, default=1.0
@@ -106,7 +106,7 @@ class TSNE(PairObjective):
         return {"normalizer": problem.parts(Y).normalizer}
 
     def place(self, new: NewRows, Y: FloatArray, constants: dict[str, float], run: Run) -> Matrix:
-        """Each new row with its own probabilities, of sum one, and the repulsion that fitted rows met."""
+        """Each new row with its own probabilities, which sum to one, and the repulsion that fitted rows had."""
         kernel = self.data_kernel
         if isinstance(kernel, Perplexity) and new.graph is not None:
             weights = self.attraction * kernel.to_fitted_from_both(new, run)

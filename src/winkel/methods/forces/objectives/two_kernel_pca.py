@@ -24,16 +24,16 @@ class TwoKernelPCA(PairObjective):
     Parameters
     ----------
     n_neighbors : int, default=15
-        Neighbours of each row, for kernel_x="fuzzy".
+        Number of neighbours of each row, for kernel_x="fuzzy".
     kernel_x : {"fuzzy", "perplexity", "linear", "centered_linear", "rbf", "precomputed"}, default="fuzzy"
         Kernel on the data. "fuzzy" and "perplexity" are those of UMAP and t-SNE; the others compare all pairs of rows;
         "precomputed" takes X as a symmetric matrix of similarities.
     kernel_y : {"umap", "cauchy", "gaussian"}, default="umap"
         Kernel on the map.
     perplexity : float, default=30.0
-        How many neighbours a row has in effect, for kernel_x="perplexity".
+        The effective number of neighbours of a row, for kernel_x="perplexity".
     gamma : float or None, default=None
-        γ of exp(−γ d²), for kernel_x="rbf"; None is 1 over the mean squared distance of two rows.
+        γ of exp(−γ d²), for kernel_x="rbf"; None is 1 divided by the mean squared distance of two rows.
     min_dist : float, default=0.1
         Distance up to which points on the map count as close, for kernel_y="umap".
     spread : float, default=1.0
@@ -77,7 +77,7 @@ class TwoKernelPCA(PairObjective):
         return pair.entries(weights), problem.kernel.value(pair.s)
 
     def place(self, new: NewRows, Y: FloatArray, constants: dict[str, float], run: Run) -> Matrix:
-        """Each new row where its similarities to fitted rows are best kept."""
+        """Each new row where its similarities to fitted rows are kept best."""
         weights = -2 * self.data_kernel.to_fitted(new, run)
         if self.data_kernel.normalized:  # all together, where a new row's own sum to one
             weights = weights / len(Y)

@@ -1,4 +1,4 @@
-"""UMAP's objective: the cross-entropy of memberships, or what its negative sampling makes of it."""
+"""UMAP's objective: the cross-entropy of memberships, or the loss that UMAP's negative sampling minimizes."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from .base import Matrix, Pair, PairObjective, Sums, check_not_negative, xlogx
 class UMAP(PairObjective):
     """UMAP: −Σ p log k_y − Σ r log(1 − k_y), where p is k_x.
 
-    With a `negative_sample_rate` of m, r_ij = m (d_i + d_j)/(4n), d the row sums of p, which is what UMAP's sampling does
-    on average. With None it is 1 − p, the cross-entropy that the UMAP paper states.
+    With a `negative_sample_rate` of m, r_ij = m (d_i + d_j)/(4n), where d are the row sums of p; this is what UMAP's sampling does
+    on average. With None, r is 1 − p, which gives the cross-entropy of the UMAP paper.
 
     Parameters
     ----------
     n_neighbors : int, default=15
-        Neighbours of each row, for kernel_x="fuzzy".
+        Number of neighbours of each row, for kernel_x="fuzzy".
     min_dist : float, default=0.1
         Distance up to which points on the map count as close, for kernel_y="umap".
     spread : float, default=1.0
         Distance over which closeness fades, for kernel_y="umap".
     negative_sample_rate : float or None, default=5.0
-        Strength of the repulsion; None for the cross-entropy.
+        Strength m of the repulsion; None for the cross-entropy.
     kernel_x : {"fuzzy", "perplexity", "linear", "centered_linear", "rbf", "precomputed"}, default="fuzzy"
         Kernel on the data. "fuzzy" and "perplexity" are those of UMAP and t-SNE; the others compare all pairs of rows;
         "precomputed" takes X as a symmetric matrix of similarities. Similarities must lie in [0, 1].
     kernel_y : {"umap", "cauchy", "gaussian"}, default="umap"
         Kernel on the map.
     perplexity : float, default=30.0
-        How many neighbours a row has in effect, for kernel_x="perplexity".
+        The effective number of neighbours of a row, for kernel_x="perplexity".
     gamma : float or None, default=None
-        γ of exp(−γ d²), for kernel_x="rbf"; None is 1 over the mean squared distance of two rows.
+        γ of exp(−γ d²), for kernel_x="rbf"; None is 1 divided by the mean squared distance of two rows.
 
     Examples
     --------
@@ -77,11 +77,11 @@ class UMAP(PairObjective):
 
     @property
     def accepts_graph(self) -> bool:
-        """With UMAP's own kernel, which reads nothing but the graph, as the start does."""
+        """True for UMAP's own kernel, which only uses the graph, like the start."""
         return self.kernel_x == "fuzzy"
 
     def usual_start(self, source: Source) -> str:
-        """The graph's spectral embedding, where there is a graph."""
+        """The graph's spectral embedding, if there is a graph."""
         return "spectral" if source.graph is not None else super().usual_start(source)
 
     def weights(self, source: Source, run: Run) -> sp.csr_array:
@@ -130,7 +130,7 @@ class UMAP(PairObjective):
         return {"degree": float(np.mean(problem.charges))}
 
     def place(self, new: NewRows, Y: FloatArray, constants: dict[str, float], run: Run) -> Matrix:
-        """Each new row with its own memberships, and the repulsion that a fitted row with these would meet."""
+        """Each new row with its own memberships, and the repulsion that a fitted row with these memberships would have."""
         weights = self.data_kernel.to_fitted(new, run)
         if self.data_kernel.normalized:  # rows of sum one, where those of memberships have another
             weights = weights * constants["degree"]
