@@ -39,7 +39,7 @@ print(report)
 
 # %%
 reliability = wk.indicatrix(cells.X, mde).reliability
-for name in sorted(set(names), key=lambda name: np.median(reliability[names == name])):
+for name in sorted(np.unique(names), key=lambda name: np.median(reliability[names == name])):
     here = reliability[names == name]
     print(f"{name:<20} {len(here):5d} cells, median reliability {np.median(here):.2f}")
 
