@@ -33,7 +33,7 @@ _BLAS_BUFFER = 48 * 2**20  # bytes that OpenBLAS asks for when a thread first us
 _BLAS_STACK = 16 * 2**20
 _BLAS = (
     threading.local()
-)  # .ready: the process in which this thread has made so many libraries ask for their buffers
+)  # .ready: the process in which this thread has made a number of libraries allocate their buffers
 _IMPORTED_IN = os.getpid()
 
 

@@ -31,7 +31,7 @@ def refuse(name: str, allowed: str, received: object, advice: str = "") -> NoRet
 
 
 def _refuse(name: str, allowed: str, received: str, advice: str = "") -> NoReturn:
-    """Raise the error, what was received put into words."""
+    """Raise the error; `received` is already in words."""
     raise InvalidParameterError(f"{name} must be {allowed}; got {received}.{f' {advice}' if advice else ''}")
 
 
@@ -173,7 +173,7 @@ def text(name: str, value: Any) -> str:
             name,
             "text that UTF-8 can hold",
             value,
-            "It has a lone surrogate, as a broken decoding leaves it.",
+            "It contains an unpaired surrogate, probably from a wrong decoding.",
         )
     return value
 
@@ -227,7 +227,7 @@ def plain_json(value: Any, where: str) -> Any:
 
 
 def _array_of(shape: tuple[int | None, ...]) -> str:
-    """What `array` allows, in words."""
+    """The arrays that `array` allows, in words."""
     if len(shape) == 1:
         return "a vector of finite numbers" if shape[0] is None else f"a vector of {shape[0]} finite numbers"
     lengths = ", ".join("any" if length is None else str(length) for length in shape)
@@ -235,7 +235,7 @@ def _array_of(shape: tuple[int | None, ...]) -> str:
 
 
 def _range(low: float | None, high: float | None, low_open: bool = False, high_open: bool = False) -> str:
-    """The bounds of a number, as they follow the word: " of at least 2", " in [0, 1)"."""
+    """The bounds of a number as text: " of at least 2", " in [0, 1)"."""
     if low is not None and high is not None:
         return f" in {'(' if low_open else '['}{_plain(low)}, {_plain(high)}{')' if high_open else ']'}"
     if low is not None:
@@ -250,7 +250,7 @@ def _or(allowed: str, also: str) -> str:
 
 
 def _plain(bound: float) -> str:
-    """A bound in full if it is a whole number, so that large ones can be read off."""
+    """A bound as text; whole numbers are written in full, so that large bounds can be read."""
     return str(int(bound)) if float(bound).is_integer() and abs(bound) < 1e15 else f"{bound:g}"
 
 

@@ -332,11 +332,11 @@ def from_arrays(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-        raise ModelFileError(f"The file does not hold a whole embedding ({error}).") from None
+        raise ModelFileError(f"The file does not contain a complete embedding ({error}).") from None
 
 
 def _check_loaded(embedding: Embedding) -> None:
-    """Raise ValueError where parts do not fit together, or places are not finite."""
+    """Raise ValueError if parts do not fit together, or if places are not finite."""
     Y, frames, graph = embedding.Y, embedding.frames, embedding.graph
     if not np.isfinite(Y).all():
         raise ValueError("the map has values that are not finite")
@@ -348,7 +348,7 @@ def _check_loaded(embedding: Embedding) -> None:
     if graph is not None and graph.n != len(Y):
         raise ValueError(f"the graph has {graph.n} items, and the map {len(Y)} rows")
     if not isinstance(embedding.seed, int | None) or not isinstance(embedding.version, str):
-        raise ValueError("its seed or version is of another kind")
+        raise ValueError("its seed or version has a wrong type")
     if not all(isinstance(part, str) for part in (embedding.status.word, embedding.status.sentence)):
         raise ValueError("its status is no text")
 
@@ -389,7 +389,7 @@ def load(path: str | os.PathLike[str], *, max_memory: int | float | str | None =
     if archive.kind not in _LOADERS:
         known = ", ".join(_LOADERS)
         advice = (
-            "Give it to the fit that wrote it, as its checkpoint."
+            "Pass it as `checkpoint` to the fit that wrote it."
             if archive.kind == "checkpoint"
             else f"Files with {known} can be loaded."
         )

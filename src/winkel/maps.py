@@ -78,7 +78,7 @@ def as_map(source: Any, name: str = "map") -> Map:
         return of_embedding(found)
     found = getattr(found, "embedding_", found)  # estimators of scikit-learn and others
     if hasattr(found, "get_params"):
-        raise InvalidInputError(f"{name} is a {type(found).__name__} that is not fitted. Call its fit first.")
+        raise InvalidInputError(f"{name} is a {type(found).__name__} that is not fitted. Call fit first.")
     allowed = "an array (n, d), a fitted estimator, an Embedding, or the path of a map or model file"
     try:
         Y = np.asarray(getattr(found, "Y", found))
@@ -147,7 +147,7 @@ def _from_npz(file: Path) -> Map:
 
 
 def _from_h5ad(file: Path, name: str | None = None) -> Map:
-    """The map of that name in `obsm`; without a name the only one that this package made, else the only entry of two or three columns."""
+    """The map with this name in `obsm`; without a name, the only map made by this package, or else the only entry with two or three columns."""
     with opened_h5ad(file) as content:
         shapes: dict[str, tuple[int, ...]] = {
             name: getattr(values, "shape", ()) for name, values in content.obsm.items()
@@ -171,7 +171,7 @@ def _from_h5ad(file: Path, name: str | None = None) -> Map:
 
 
 def _column_names(file: Path, suffix: str) -> list[str] | None:
-    """Names of the columns, or None where the file has none."""
+    """Names of the columns, or None if the file has none."""
     if not file.is_file():
         return None  # `read` says so
     if suffix == ".parquet":
@@ -189,7 +189,7 @@ def _column_names(file: Path, suffix: str) -> list[str] | None:
 
 
 @telling_of_memory(
-    "Writing the map", "Give it more memory, or write .npy; a file that was there is as it was."
+    "Writing the map", "Use a computer with more memory, or write .npy; an existing file was not changed."
 )
 def write_map(path: str | os.PathLike[str] | IO[bytes], map: Map) -> None:
     """Write a map file, all or nothing; its suffix determines the format (csv for a stream). An npy file contains only the places."""
@@ -246,7 +246,7 @@ def write_h5ad(
 
 
 def _plain_record(embedding: Embedding) -> dict[str, Any]:
-    """What an h5ad file says of how a map was made."""
+    """The record in an h5ad file of how a map was made."""
     plain = {k: v for k, v in embedding.settings.items() if isinstance(v, bool | int | float | str)}
     seed = -1 if embedding.seed is None else int(embedding.seed)
     return {
@@ -278,7 +278,7 @@ def _write_text(file: IO[bytes], columns: Mapping[str, NDArray[Any]], delimiter:
 def _cells(column: NDArray[Any]) -> list[str]:
     """The entries as text: the shortest digits that give the same float32 or float64 back.
 
-    A spreadsheet would run text that begins as a formula does, so an apostrophe goes before it; `read_map` takes it away.
+    A spreadsheet would execute text that looks like a formula, so an apostrophe is put in front of it; `read_map` removes it.
     """
     cells: list[str] = column.astype(str).tolist()
     if column.dtype.kind in "biuf":

@@ -249,7 +249,7 @@ def available_cores() -> int:
 
 
 def _limits(variable: str) -> list[int]:
-    """The positive number in an environment variable, if there is one; of "4,2", for nested loops, the first."""
+    """The positive number in an environment variable, if there is one; for "4,2" (nested loops), the first number."""
     first = os.environ.get(variable, "").split(",")[0].strip()
     return [int(first)] if first.isdecimal() and int(first) > 0 else []
 
@@ -277,7 +277,7 @@ def cgroup_quota(root: Path = Path("/")) -> list[int]:
 
 
 def _quota(*files: Path) -> list[int]:
-    """Quota over period, rounded up, from files that hold both; "max" and -1 stand for no limit."""
+    """Quota divided by period, rounded up, from files that contain both; "max" and -1 mean no limit."""
     try:
         quota, period = " ".join(file.read_text() for file in files).split()
         return [max(1, math.ceil(int(quota) / int(period)))] if int(quota) > 0 else []

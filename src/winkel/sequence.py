@@ -92,7 +92,7 @@ class Series:
         """The places of the items that all tables have, shape (maps, items, dimensions)."""
         names = self.common.tolist()
         if not names:
-            raise InvalidInputError("no item is in all tables, so there is nothing to show moving.")
+            raise InvalidInputError("no item is in all tables, so there is nothing to animate.")
         found = []
         for Y, ids in zip(self.maps, self.ids):
             place = {name: row for row, name in enumerate(ids.tolist())}
@@ -190,7 +190,9 @@ def _names(tables: Sequence[Any], ids: Sequence[ArrayLike] | None) -> list[NDArr
                 f"ids[{t}] must name the {n} rows of tables[{t}]; got shape {names.shape}."
             )
         if len(set(names.tolist())) < n:
-            raise InvalidInputError(f"ids[{t}] names an item twice; every item has one row in a table.")
+            raise InvalidInputError(
+                f"ids[{t}] names an item twice; an item may only have one row in a table."
+            )
         found.append(names)
     if (
         ids is None

@@ -227,12 +227,14 @@ def _check_model(model: MDE, X: Any) -> None:
         raise InvalidParameterError('model must be a winkel.MDE with preserve="neighbors".')
     if isinstance(X, Graph):
         raise InvalidParameterError(
-            "X must be rows, distances or items, by which maps are scored; got a Graph. Fit winkel.MDE(focus=...) to it instead."
+            "X must be rows, distances or items, with which maps are compared; got a Graph. Fit winkel.MDE(focus=...) to it instead."
         )
 
 
 def _check_places(places: Sequence[float]) -> list[float]:
     found = [number("places", place, 0.0, 1.0) for place in places]
     if not found or any(b <= a for a, b in pairwise(found)):
-        raise InvalidParameterError(f"places must rise from 0 (shape) to 1 (neighbors); got {places!r}.")
+        raise InvalidParameterError(
+            f"places must be ascending numbers from 0 (shape) to 1 (neighbors); got {places!r}."
+        )
     return found

@@ -172,7 +172,7 @@ def path(embedding, tmp_path):
 
 def test_a_checkpoint_is_not_opened_but_explained(tmp_path):
     iterate(GradientDescent(0.1), Bowl(), START, Run(checkpoint=tmp_path / "run.wk"), max_iter=500)
-    with pytest.raises(ModelFileError, match="as its checkpoint"):
+    with pytest.raises(ModelFileError, match="Pass it as `checkpoint`"):
         load(tmp_path / "run.wk")
 
 

@@ -114,7 +114,7 @@ export class Renderer {
     onRestored: () => void,
   ) {
     const gl = canvas.getContext("webgl2", { antialias: false, alpha: true, premultipliedAlpha: true });
-    if (!gl) throw new Error("This browser offers no WebGL2, which the map is drawn with.");
+    if (!gl) throw new Error("This browser does not offer WebGL2, which is needed to draw the map.");
     this.gl = gl;
     this.prepare();
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());

@@ -5,23 +5,23 @@ import { el } from "./dom";
 const KEYS: [string, string][] = [
   ["drag, arrow keys", "move the map (3-D: turn it; with ctrl or the middle button: move it)"],
   ["wheel, + and −", "zoom"],
-  ["0 or F", "back to the first view; again: all points, also those far out"],
+  ["0 or F", "back to the first view; press again to show all points, including distant ones"],
   ["V · L · B", "tool: move, lasso, box"],
-  ["shift + drag", "lasso, with the move tool; with lasso or box: add to the selection (alt: take away)"],
-  ["click", "keep a point's card open; again: close it"],
-  ["/", "search; Enter goes to the next row found"],
-  ["N · shift + N", "next or previous row found or selected"],
+  ["shift + drag", "with the move tool: lasso; with lasso or box: add to the selection (alt: remove from it)"],
+  ["click", "keep the card of a point open; click again to close it"],
+  ["/", "search; Enter goes to the next result"],
+  ["N · shift + N", "next or previous row of the search results or the selection"],
   ["1 … 9", "show that map; the points move to their new places"],
   ["S", "all maps side by side, or one"],
   ["K", "link the views of the maps"],
   ["space", "play or pause the animation"],
   ["M", "neighbour lines and marks on or off"],
-  ["J", "seams on or off: bands between places that are neighbours in the data and that the map has torn apart"],
-  ["A", "names on the map on or off; more of them are written the closer you look"],
+  ["J", "seams on or off: bands between places that are neighbours in the data but that the map has torn apart"],
+  ["A", "names on the map on or off; more appear as you zoom in"],
   ["I", "invert the selection"],
   ["T", "light or dark"],
   ["Esc", "close the card, clear search and selection"],
-  ["touch", "one finger moves the map (3-D: turns it), two zoom and move it; a tap on a point opens its card, a tap beside it closes it"],
+  ["touch", "one finger moves the map (3-D: turns it), two fingers zoom and move it; a tap on a point opens its card, a tap elsewhere closes it"],
 ];
 
 export function helpDialog(): HTMLDialogElement {
@@ -34,11 +34,11 @@ export function helpDialog(): HTMLDialogElement {
     el("span", { class: "wk-mark wk-mark-kept" }, "rings"),
     " are true neighbours that stayed near, ",
     el("span", { class: "wk-mark wk-mark-missing" }, "dashed lines"),
-    " lead to true neighbours that the map moved away, and ",
+    " lead to true neighbours that the map put elsewhere, and ",
     el("span", { class: "wk-mark wk-mark-wrong" }, "crosses"),
     " are points that are near in the map but not in the data.",
   );
-  const dialog = el("dialog", { class: "wk-help", "aria-label": "Help" }, el("h2", {}, "How to look around"), el("table", {}, el("tbody", {}, ...rows)), marks, close);
+  const dialog = el("dialog", { class: "wk-help", "aria-label": "Help" }, el("h2", {}, "How to explore the map"), el("table", {}, el("tbody", {}, ...rows)), marks, close);
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();
   });

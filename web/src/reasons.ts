@@ -48,14 +48,14 @@ export class Reasons {
     const listed = found.slice(0, LISTED).filter(({ effect }) => effect !== 0);
     const most = Math.max(...listed.map(({ effect }) => Math.abs(effect)), 1e-9);
     const all = found.length + this.state.data.featuresLeftOut;
-    const how = `Difference of the means in standard deviations; p by Welch's test, corrected for the ${all} columns and words looked at. A selection made on a map of the same columns was not made by chance, so p only tells what is small.`;
+    const how = `Difference of the means in standard deviations; p by Welch's test, corrected for the ${all} columns and words examined. A selection on a map of the same columns is not random, so p only shows which differences are small.`;
     const head = el("tr", {}, el("td", {}), el("th", { scope: "col", title: how }, "effect"), el("th", { scope: "col" }, "here"), el("th", { scope: "col" }, "others"));
     const rows = listed.map((one) => this.row(one, most));
     replace(
       this.element,
       el("h2", { title: how }, "What sets them apart"),
       el("div", { class: "wk-scores", tabIndex: 0, role: "region", "aria-label": "What sets the selection apart" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows))),
-      el("p", { class: "wk-note" }, `${all.toLocaleString("en")} looked at; grey: may be chance`),
+      el("p", { class: "wk-note" }, `${all.toLocaleString("en")} examined; grey: may be chance`),
     );
   }
 

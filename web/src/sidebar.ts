@@ -37,12 +37,12 @@ export class Sidebar {
   ) {
     this.reasons = new Reasons(state, (column) => this.colorBy(column));
     const colorBy = el("section", {}, el("label", { for: this.colors.id }, "Colour by"), this.colors, legend.element);
-    if (state.data.maps.some((map) => map.names.length > 0)) colorBy.append(this.check(this.names, "Names on the map", "Names of regions; more of them are written the closer you look."));
+    if (state.data.maps.some((map) => map.names.length > 0)) colorBy.append(this.check(this.names, "Names on the map", "Names of regions; more appear as you zoom in."));
     this.element.append(colorBy, this.trust, this.points(), this.selection, this.scores(), this.picture());
     const torn = state.data.maps.some((map) => map.seams.length > 0);
     this.trust.hidden = !state.hasReliability && !torn;
     if (torn) {
-      const meaning = "Bands join places that are neighbours in the data and that the map has torn apart.";
+      const meaning = "Bands join places that are neighbours in the data but that the map has torn apart.";
       this.trust.append(this.check(this.seams, "Seams of torn places", meaning));
     }
     if (state.hasReliability) this.trust.append(
@@ -86,7 +86,7 @@ export class Sidebar {
       el(
         "p",
         { class: "wk-note", "aria-live": "polite", "data-selected": selectedCount },
-        none ? "Nothing selected. Use lasso or box, or drag with shift." : `${selectedCount.toLocaleString("en")} of ${data.n.toLocaleString("en")} rows`,
+        none ? "Nothing selected. Use lasso or box, or hold shift and drag." : `${selectedCount.toLocaleString("en")} of ${data.n.toLocaleString("en")} rows`,
       ),
       !none && this.summary(),
       !none && el("div", { class: "wk-row" }, button("CSV", () => this.events.save("csv")), button("JSON", () => this.events.save("json")), button("Invert", () => this.events.invert()), button("Clear", () => this.events.clear())),
@@ -165,7 +165,7 @@ export class Sidebar {
     const beside = scores.some((row) => row.baseline !== null);
     // Room for a number of each map; what still does not fit is scrolled.
     this.element.style.setProperty("--wk-wider", `${48 * Math.min(Math.max(maps.length - 2, 0), 3)}px`);
-    const head = el("tr", {}, el("td", {}), ...maps.map((map) => el("th", { scope: "col" }, el("bdi", {}, short(map.name, 18)))), beside && el("th", { scope: "col", title: "principal components in as many dimensions" }, "PCA"));
+    const head = el("tr", {}, el("td", {}), ...maps.map((map) => el("th", { scope: "col" }, el("bdi", {}, short(map.name, 18)))), beside && el("th", { scope: "col", title: "principal components in the same number of dimensions" }, "PCA"));
     const rows = scores.map(({ name, meaning, higher, values, baseline }) => {
       const known = values.filter((v) => v !== null);
       const best = higher === null || known.length < 2 ? null : higher ? Math.max(...known) : Math.min(...known);

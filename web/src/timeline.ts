@@ -32,7 +32,7 @@ export class Timeline {
   private chosen = 0;
   private position = 0;
   private last = 0;
-  private slider = el("input", { type: "range", min: "0", step: "any", "aria-label": "Moment of the animation", on: { input: () => this.seek(Number(this.slider.value)) } });
+  private slider = el("input", { type: "range", min: "0", step: "any", "aria-label": "Position in the animation", on: { input: () => this.seek(Number(this.slider.value)) } });
   private button = el("button", { type: "button", class: "wk-button", on: { click: () => this.toggle() } });
   private choice = el("select", { "aria-label": "Animation", on: { change: () => this.choose(this.choice.selectedIndex) } });
   private label = el("span", { class: "wk-moment" });

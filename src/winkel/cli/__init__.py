@@ -56,11 +56,11 @@ def _call(options: Namespace, console: Console) -> Outcome:
 
 
 def _sentence(error: Exception) -> str:
-    """What a person is told of an error."""
+    """The sentence about an error for a person."""
     if isinstance(error, WinkelError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
     if isinstance(error, MemoryError):
-        return "there is not enough memory; give --max-memory to be told of this before the work."
+        return "there is not enough memory; with --max-memory, such work is refused before it starts."
     return f"unexpected {type(error).__name__}: {error} (--debug shows where)"

@@ -62,7 +62,7 @@ def command(options: Namespace, console: Console) -> Outcome:
 
 
 def _check(options: Namespace) -> None:
-    """Raise, before the work, when there is nothing to compare or an output could not be written."""
+    """Raise, before the work, if there is nothing to compare or an output could not be written."""
     if not options.maps and not options.methods:
         raise UsageError("name map files, or methods with --methods a,b,c.")
     check_scores(options.scores)
@@ -71,12 +71,12 @@ def _check(options: Namespace) -> None:
 
 
 def _recipes(options: Namespace) -> dict[str, Recipe]:
-    """The methods with those settings that each of them has; every setting must be one of some method."""
+    """The methods, each with the settings that it has; every setting must belong to at least one method."""
     methods = {name: find_method(name) for name in options.methods}
     known = {name: method.settings for name, method in methods.items()}
     for text in options.set:
         if not any(setting_name(text) in settings for settings in known.values()):
-            raise UsageError(f"no method that was named has a setting {setting_name(text)!r}.")
+            raise UsageError(f"none of the named methods has a setting {setting_name(text)!r}.")
     return {
         name: read_settings(method, [text for text in options.set if setting_name(text) in known[name]])
         for name, method in methods.items()
@@ -89,7 +89,7 @@ def _made(options: Namespace, console: Console, recipe: Recipe, table: Table) ->
 
 
 def _labels(table: Table, maps: Mapping[str, Map]) -> Any:
-    """The labels of the table, or those that a map file brought along."""
+    """The labels of the table, or those in a map file."""
     brought = (found.labels for found in maps.values() if found.labels is not None)
     return next(brought, None) if table.labels is None else table.labels
 

@@ -27,7 +27,7 @@ from .methods import Fitted, Recipe, UsageError, find_method, read_settings, sha
 from .shards import command as by_shards
 from .shards import in_shards, is_folder
 
-_UNFINISHED = ("interrupted", "time_limit")  # states of a fit with which --resume goes on
+_UNFINISHED = ("interrupted", "time_limit")  # states of a fit from which --resume continues
 _SUMMARY_ROWS = 500  # measured for the last line
 _FEWEST_ROWS = 8  # of fewer there is nothing to say
 
@@ -57,7 +57,7 @@ def command(options: Namespace, console: Console) -> Outcome:
 
 
 def _recipe(options: Namespace) -> Recipe:
-    """The method with its settings; by Gower's distance, where columns are encoded for it."""
+    """The method with its settings; with Gower's distance if columns are encoded for it."""
     recipe = read_settings(find_method(options.method), options.set)
     if options.encode != "gower":
         return recipe
@@ -71,14 +71,14 @@ def _recipe(options: Namespace) -> Recipe:
 
 
 def _check(options: Namespace, recipe: Recipe, console: Console) -> None:
-    """Raise, before the work, when an output could not be written."""
+    """Raise, before the work, if an output could not be written."""
     check_output(options.output, MAP_SUFFIXES)
     if options.features and options.html is None:
-        raise UsageError("--features puts columns into the page; add --html.")
+        raise UsageError("--features puts columns into the page, so it needs --html.")
     if options.output == STANDARD and console.json:
-        raise UsageError("--json and -o - both write to standard output; give -o a file.")
+        raise UsageError("--json and -o - both write to standard output; use a file for -o.")
     if options.output == STANDARD and options.resume:
-        raise UsageError("--resume needs an output file, beside which the checkpoint lies.")
+        raise UsageError("--resume needs an output file, because the checkpoint is next to it.")
     if options.html is not None or options.png is not None:
         _check_drawing(options, recipe.n_components)
     named = [options.output, options.html, options.png, options.model]
@@ -108,7 +108,7 @@ def _check_drawing(options: Namespace, n_components: int | None) -> None:
 def _audience(
     options: Namespace, console: Console, table: Table, recipe: Recipe
 ) -> Iterator[tuple[object, ...]]:
-    """Callbacks for the fit: with --watch, one that tells the page in the browser."""
+    """Callbacks for the fit: with --watch, one that updates the page in the browser."""
     if not options.watch:
         yield ()
         return
@@ -122,7 +122,7 @@ def _audience(
 def _fit(
     options: Namespace, console: Console, recipe: Recipe, table: Table, callbacks: tuple[object, ...]
 ) -> Fitted:
-    """The map, with checkpoints beside the output until it is done."""
+    """The map; checkpoints are next to the output until it is done."""
     shared = shared_parameters(options, console)
     shared |= {"callbacks": list(callbacks) or None, "time_limit": options.time_limit}
     if options.output != STANDARD:
@@ -135,7 +135,7 @@ def _fit(
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """A block in which SIGTERM does what Ctrl-C does: batch systems send it before they kill."""
+    """A block in which SIGTERM has the same effect as Ctrl-C, because batch systems send SIGTERM before they kill a job."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -201,7 +201,9 @@ def _outcome(
     for what, path in files.items():
         console.note(f"{what}: {'standard output' if path == STANDARD else path}")
     if embedding.status.word in _UNFINISHED and options.output != STANDARD:
-        console.note("The files hold the best map so far; the same command with --resume goes on from here.")
+        console.note(
+            "The files hold the best map so far; the same command with --resume continues from here."
+        )
     found = _found(options, recipe, table, embedding.Y) if console.speaks else None
     if found is not None:
         console.note(f"found: {found.summary}")

@@ -60,7 +60,7 @@ def _values() -> dict[str, Any]:
 
 
 def _memory() -> int | None:
-    """Bytes of memory that this computer has, where that can be asked."""
+    """Bytes of memory of this computer, if the system tells."""
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     return None

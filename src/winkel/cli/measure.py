@@ -46,7 +46,7 @@ def command(options: Namespace, console: Console) -> Outcome:
 
 
 def _values(options: Namespace, report: Faithfulness, shape: tuple[int, ...]) -> dict[str, Any]:
-    """What scripts are told of a map of this shape."""
+    """The values for scripts about a map of this shape."""
     return {
         "command": "measure",
         "input": options.input,

@@ -76,7 +76,7 @@ class Method:
         return self.target(**values, **shared)
 
     def _parts(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Classes of the objects that parameters of the target name, by parameter."""
+        """For each parameter of the target that names an object, the possible classes of the object."""
         from ..problem.distortions.base import class_named, registered
 
         chosen = {**self.preset, **values}
@@ -237,7 +237,7 @@ def _kinds(hint: Any) -> frozenset[type]:
 
 
 def _value(name: str, text: str, kinds: frozenset[type]) -> Any:
-    """The first reading of `text`, from the narrowest on, that is of an allowed kind."""
+    """`text` as a value: of the allowed kinds, the narrowest that fits."""
     words = {"none": None, "true": True, "false": False}
     if text.lower() in words and type(words[text.lower()]) in kinds:
         return words[text.lower()]

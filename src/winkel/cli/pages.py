@@ -22,7 +22,7 @@ _MOST_ROWS = 10_000  # beyond, the page is left to judge by a sample, in less ti
 
 @dataclass(frozen=True)
 class _Column:
-    """Values with the name of their column, as a data frame would hand them over."""
+    """Values together with the name of their column, like a column of a data frame."""
 
     name: str
     values: NDArray[Any]

@@ -13,7 +13,7 @@ _READABLE = "csv, tsv, parquet, npy, npz or h5ad"
 
 
 class _CommandParser(argparse.ArgumentParser):
-    """A parser whose help may end with the list of methods, which are imported only when it is shown."""
+    """A parser whose help may end with the list of methods; methods are imported only when this help is shown."""
 
     lists_methods = False
 
@@ -81,7 +81,7 @@ def common_options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _common(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
-    """Options of all commands; those of a nested parser do not undo what stood before the command."""
+    """The options of all commands; in a nested parser, they do not override options given before the command."""
     for name, text in (
         ("json", "print one JSON object on standard output, for scripts"),
         ("quiet", "no notes and no progress on standard error"),

@@ -53,7 +53,7 @@ def _load(path: str) -> None:
 
 
 def _line(error: Exception, file: Path) -> str:
-    """Where in the plugin the error arose."""
+    """The line of the plugin in which the error occurred."""
     if isinstance(error, SyntaxError):
         return f" in line {error.lineno}" if error.filename == str(file) else ""
     lines = [step.lineno for step in traceback.extract_tb(error.__traceback__) if step.filename == str(file)]

@@ -95,7 +95,7 @@ def _of_all_rows(
 def _by_landmarks(
     options: Namespace, recipe: Recipe, source: Source, shared: dict[str, Any], client: Any
 ) -> tuple[Embedding, FloatArray]:
-    """The map of landmarks by any method, with all rows placed in it; refined by their neighbours where that was asked for."""
+    """The map of landmarks by any method, with all rows placed on it; on request refined by their neighbours."""
     identity = {
         "rows": [*source.shape, source.names_identity],
         "landmarks": options.landmarks,
@@ -131,7 +131,7 @@ def _by_landmarks(
 
 
 def _checked(options: Namespace) -> Recipe:
-    """The recipe, once nothing was asked for that needs all rows in memory."""
+    """The recipe, after a check that no option needs all rows in memory."""
     asked = [name for name in _NOT_HERE if getattr(options, name, None)]
     if asked or options.scale != "none" or options.encode is not None:
         name = asked[0] if asked else "scale" if options.scale != "none" else "encode"
@@ -174,7 +174,7 @@ def _client(scheduler: str | None) -> Iterator[Any]:
         client = Client(scheduler, timeout=10)
     except (OSError, TimeoutError, ValueError) as error:
         raise UsageError(f"no Dask scheduler answers at {scheduler!r} ({error}).") from error
-    # What is lost is told once, by this program; Dask would add the traces of all its connections.
+    # A loss is reported once, by this program; Dask would add the tracebacks of all its connections.
     for handler in logging.getLogger("distributed").handlers:
         handler.setLevel(logging.CRITICAL + 1)
     with client:
@@ -208,7 +208,7 @@ def _written(
         rows = [options.input, *_named(options, "columns"), *_named(options, "drop"), *_named(options, "key")]
         console.note(f"how far it can be trusted: winkel measure {shlex.join([*rows, options.output])}")
     else:
-        console.note(f"{result.status.sentence} The same command with --resume goes on from here.")
+        console.note(f"{result.status.sentence} The same command with --resume continues from here.")
     values = {
         "command": "embed",
         "version": __version__,

@@ -23,7 +23,7 @@ def command(options: Namespace, console: Console) -> Outcome:
             new_file("path", path)
     settings = dict(read_settings(find_method("mde"), options.set).settings)
     if "focus" in settings or "metric" in settings:
-        raise UsageError("focus is what the maps differ in, and the distance is set by --metric.")
+        raise UsageError("the maps differ in focus, so it cannot be set; the distance is set by --metric.")
     table = table_of(options, console)
     found = spectrum(
         table,

@@ -33,14 +33,14 @@ def command(options: Namespace, console: Console) -> Outcome:
             sys.stdout.flush()
         else:
             print(server.url, flush=True)
-        console.note("This address works on this computer alone; Ctrl-C ends it.")
+        console.note("This address only works on this computer; Ctrl-C ends the server.")
         _open(server.url, options)
         server.wait()
     return Outcome({})
 
 
 def _site(path: str, console: Console) -> Site:
-    """What to serve: tiles where the map is in a folder or has very many rows, else a page."""
+    """The site to serve: tiles if the map is in a folder or has very many rows, otherwise a page."""
     if not Path(path).is_dir() and _row_count(path) <= _PAGE_ROWS:
         return page_site(_page(path))
     tiles = tiles_of(path)
@@ -49,7 +49,7 @@ def _site(path: str, console: Console) -> Site:
 
 
 def _row_count(path: str) -> int:
-    """Rows of a parquet file or an array, as far as can be told without reading it."""
+    """The number of rows of a parquet file or an array, if it is known without reading the file."""
     file = Path(path)
     if not file.is_file():
         return 0
@@ -99,6 +99,6 @@ def watching(options: Namespace, console: Console, title: str, labels: Any) -> I
 
 
 def _open(url: str, options: Namespace) -> None:
-    """Show the address in a browser, where there is one and it was not forbidden."""
+    """Show the address in a browser, if there is one and the user did not forbid it."""
     if not options.no_browser and (os.name == "nt" or sys.platform == "darwin" or "DISPLAY" in os.environ):
         webbrowser.open(url)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..errors import DataWarning, InvalidInputError, InvalidParameterError, WinkelError, missing_extra
 from .frames import Parts, Pick, Selection, find_column, frame_of, is_a, pandas_frame, plain_column
 
-COMPONENTS = "X_pca"  # where scanpy keeps principal components, of which it makes maps
+COMPONENTS = "X_pca"  # where scanpy keeps principal components, from which it makes maps
 
 
 def is_anndata(X: Any) -> bool:
@@ -115,7 +115,7 @@ def named_labels(X: Any, labels: Any, what: str = "labels", name: str = "X") -> 
     if labels not in kept:
         listed = ", ".join(map(repr, kept)) or "none"
         raise InvalidParameterError(
-            f"{what}={labels!r} is not a column that the table keeps; it keeps: {listed}."
+            f"{what}={labels!r} is not a column that the table keeps; the table keeps: {listed}."
         )
     return kept[labels]
 
@@ -132,7 +132,7 @@ def split_key(key: str | None, name: str) -> tuple[str | None, str | None]:
     if group == "layers" and entry:
         return None, entry
     raise InvalidParameterError(
-        f"key={key!r} names no table of {name}: write X, obsm/NAME or layers/NAME, such as obsm/X_pca."
+        f"key={key!r} is not a table of {name}: use X, obsm/NAME or layers/NAME, such as obsm/X_pca."
     )
 
 
@@ -145,7 +145,7 @@ def _entry(X: Any, group: str, key: str, what: str, name: str) -> Any:
 
 
 def _in_memory(values: Any) -> Any:
-    """An array or sparse matrix; what lies on disk is read."""
+    """An array or sparse matrix in memory; arrays on disk are read."""
     if hasattr(values, "to_memory"):
         values = values.to_memory()
     return values if hasattr(values, "tocsr") else np.asarray(values)
@@ -166,7 +166,7 @@ def opened_h5ad(file: Path) -> Any:
 
 @contextmanager
 def _telling(file: Path) -> Any:
-    """Turns whatever anndata and HDF5 raise for a broken file (fuzzing finds most kinds) into one error that names it."""
+    """Turn any error that anndata and HDF5 raise for a broken file (fuzzing finds most kinds) into one error that names the file."""
     try:
         yield
     except WinkelError:

@@ -71,7 +71,9 @@ class Archive:
 # ---------------------------------------------------------------------------------------------------- writing
 
 
-@telling_of_memory("Writing the file", "Close what else holds memory; a file that was there is as it was.")
+@telling_of_memory(
+    "Writing the file", "Close other programs that use memory; an existing file was not changed."
+)
 def write_archive(
     path: str | os.PathLike[str],
     kind: str,
@@ -171,7 +173,7 @@ def _encode(name: str, array: NDArray[Any], compress: bool) -> tuple[dict[str, A
 
 
 def _squeeze(raw: bytes | memoryview) -> bytes | memoryview:
-    """The bytes compressed when a sample says that it pays, else the bytes themselves."""
+    """The compressed bytes if a sample shows that compression saves space, otherwise the bytes themselves."""
     if len(raw) < 4096 or len(zlib.compress(raw[: 1 << 16], 1)) > 0.8 * min(len(raw), 1 << 16):
         return raw
     packed = zlib.compress(raw, 4)
@@ -181,7 +183,7 @@ def _squeeze(raw: bytes | memoryview) -> bytes | memoryview:
 def _layout(kind: str, meta: Any, table: list[dict[str, Any]]) -> tuple[bytes, int]:
     """The header with every offset filled in, and the size of the whole file.
 
-    Offsets depend on the length of the header that holds them. They only grow with it, so this ends.
+    Offsets depend on the length of the header that contains them. They only grow with it, so the loop ends.
     """
     header = b""
     while True:
@@ -221,7 +223,9 @@ def _allowed(dtype: str) -> bool:
 # ---------------------------------------------------------------------------------------------------- reading
 
 
-@telling_of_memory("Reading the file", "Close what else holds memory, or read it where there is more.")
+@telling_of_memory(
+    "Reading the file", "Close other programs that use memory, or use a computer with more memory."
+)
 def read_archive(
     path: str | os.PathLike[str], *, kind: str | None = None, max_memory: int | None = None
 ) -> Archive:
@@ -260,7 +264,7 @@ def _damaged(path: str | os.PathLike[str], what: str) -> ModelFileError:
 
 
 def _check_prologue(file: BinaryIO, size: int, path: str | os.PathLike[str]) -> int:
-    """The size of the header, once magic, format version and sizes are as they must be."""
+    """The size of the header, after a check of magic, format version and sizes."""
     start = file.read(_PROLOGUE.size)
     if start[: len(_MAGIC)] != _MAGIC[: len(start)] or not start:
         raise ModelFileError(
@@ -277,7 +281,7 @@ def _check_prologue(file: BinaryIO, size: int, path: str | os.PathLike[str]) -> 
             "pip install --upgrade winkel."
         )
     if version < 1 or reserved != 0:
-        raise _damaged(path, "its first bytes do not make sense")
+        raise _damaged(path, "its first bytes are not valid")
     if size < total:
         raise _truncated(path, size, total)
     if size > total:
@@ -311,7 +315,7 @@ def _check_sum(file: BinaryIO, size: int, path: str | os.PathLike[str]) -> None:
 
 
 def _read_header(file: BinaryIO, size: int, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The header, with the four parts it must have."""
+    """The header, after a check that it has its four parts."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len({key for key, _ in pairs}) != len(pairs):
@@ -325,7 +329,7 @@ def _read_header(file: BinaryIO, size: int, path: str | os.PathLike[str]) -> dic
         raise _damaged(path, f"its header cannot be read ({error})") from None
     parts = {"kind": str, "winkel": str, "meta": dict, "arrays": list}
     if not _has_types(header, parts) or not _KIND.fullmatch(header["kind"]) or _too_deep(header["meta"]):
-        raise _damaged(path, "its header lacks a part or has a false one")
+        raise _damaged(path, "its header has a missing or invalid part")
     return cast(dict[str, Any], header)
 
 
@@ -339,11 +343,11 @@ def _has_types(value: Any, types: Mapping[str, type]) -> bool:
 
 
 def _check_table(table: list[Any], start: int, end: int, path: str | os.PathLike[str]) -> None:
-    """Raise unless the arrays lie in order from `start` to `end`, each as large as its shape says."""
+    """Raise unless the arrays are in order from `start` to `end`, each with the size that follows from its shape."""
     names: set[str] = set()
     for entry in table:
         if not _has_types(entry, _ENTRY) or entry["name"] in names or not _allowed(entry["dtype"]):
-            raise _damaged(path, "its table of arrays has a false or repeated entry")
+            raise _damaged(path, "its table of arrays has an invalid or repeated entry")
         names.add(entry["name"])
         shape, itemsize = entry["shape"], np.dtype(entry["dtype"]).itemsize
         if len(shape) > _MAX_DIMENSIONS or any(type(length) is not int or length < 0 for length in shape):
@@ -356,7 +360,7 @@ def _check_table(table: list[Any], start: int, end: int, path: str | os.PathLike
         if extent > sys.maxsize or nbytes != math.prod(shape) * itemsize or stored < 0 or not sizes_agree:
             raise _damaged(path, f"array {entry['name']!r} has a size that does not fit its shape")
         if entry["offset"] != _aligned(start) or entry["offset"] + stored > end:
-            raise _damaged(path, f"array {entry['name']!r} does not lie where it must")
+            raise _damaged(path, f"array {entry['name']!r} is not at its correct position")
         start = entry["offset"] + stored
     if start != end:
         raise _damaged(path, "it holds bytes that belong to no array")

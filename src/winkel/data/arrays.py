@@ -128,7 +128,7 @@ Matrix: TypeAlias = Any  # ndarray | scipy.sparse.csr_matrix | scipy.sparse.csr_
 _EXACT_IN_FLOAT32 = 2**24
 _REFUSED = {
     "c": "complex numbers. Complex data not supported: pass real and imaginary parts as separate columns",
-    "M": "dates; pass numbers such as the days since a first day",
+    "M": "dates; pass numbers, such as days since a fixed date",
     "m": "time differences; divide by a unit such as np.timedelta64(1, 's') first",
     "V": "records with named fields; pass a plain two-dimensional array or a data frame",
 }
@@ -213,7 +213,7 @@ def to_array(X: Any, name: str) -> NDArray[Any]:
 
 
 def _ragged(X: Any) -> str:
-    """A sentence that names the first row of another length; empty if rows are not the trouble."""
+    """A sentence that names the first row of a different length; empty if all rows have the same length."""
     if not isinstance(X, list | tuple) or not all(hasattr(row, "__len__") for row in X):
         return ""
     for i, row in enumerate(X):
@@ -248,7 +248,7 @@ def sparse_matrix(X: Any, labels: Labels, dtype: np.dtype[Any] | None) -> Matrix
 def _settle(
     values: FloatArray, n_columns: int, at: Callable[[int, int], str], name: str, dtype: np.dtype[Any] | None
 ) -> np.dtype[Any]:
-    """The dtype to use `values` in, after the checks that every value is finite and none too large."""
+    """The dtype for `values`, after checks that every value is finite and not too large."""
     largest = check_finite(values, at, name)
     target = dtype or values.dtype
     if dtype is None and largest > overflow_limit(target, n_columns):

@@ -221,7 +221,7 @@ def _images(
     shape: tuple[int, int],
     label_names: Mapping[int, str] = MappingProxyType({}),
 ) -> Dataset:
-    """The Dataset of images, one a row; extras tell their shape and whatever else the file holds."""
+    """The Dataset of images, one per row; extras contain their shape and the other arrays of the file."""
     X = content["X"].reshape(len(content["X"]), -1)
     extras = {key: value for key, value in content.items() if key not in ("X", "y")} | {"image_shape": shape}
     return Dataset(
@@ -269,7 +269,7 @@ def load_salinas_a(*, corrected: bool = False) -> Dataset:
         np.ascontiguousarray(content["X"].reshape(-1, n_bands)[:, bands]),
         content["gt"].ravel(),
         "salinas_a",
-        "hyperspectral scene of the Salinas valley, one spectrum a row",
+        "hyperspectral scene of the Salinas valley, one spectrum per row",
         feature_names=tuple(f"band {band}" for band in bands.tolist()),
         label_names=MappingProxyType(crops),
         extras=MappingProxyType(

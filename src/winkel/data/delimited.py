@@ -69,7 +69,7 @@ def sniffed(file: Path) -> str:
 
 
 def _rows(file: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows of a file that are not blank, each with the number of the line it ends on, counted from 1."""
+    """The rows of a file that are not blank, each with the number of its last line, counted from 1."""
     opener = gzip.open if file.suffix.lower() == ".gz" else open
     try:
         with opener(file, "rt", encoding="utf-8-sig", newline="") as stream:
@@ -90,13 +90,13 @@ def _is_number(cell: str) -> bool:
 
 
 def _has_commas(rows: list[list[str]]) -> bool:
-    """Whether numbers are written with a comma: some are, and none is written with a point."""
+    """Whether numbers have decimal commas: some do, and none has a decimal point."""
     cells = [cell for row in rows for cell in row]
     return any(map(_COMMA.fullmatch, cells)) and not any("." in cell and _is_number(cell) for cell in cells)
 
 
 def _pointed(cell: str) -> str:
-    """A number that is written with a comma, with a point; anything else as it is."""
+    """A number with its decimal comma replaced by a point; anything else unchanged."""
     return cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
 
 
@@ -105,12 +105,12 @@ def _is_text(cell: str) -> bool:
 
 
 def _is_text_column(cells: list[str]) -> bool:
-    """Whether cells hold text, and no number among it; some may be empty."""
+    """Whether the cells contain text and no number; some may be empty."""
     return any(map(_is_text, cells)) and not any(map(_is_number, cells))
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names columns: text above numbers, or text beside the names 0, 1, 2, ... ."""
+    """Whether the first row contains column names: text above numbers, or text together with the names 0, 1, 2, ... ."""
     first, rest = rows[0], rows[1:]
     named = [j for j, cell in enumerate(first) if not _is_number(cell)]
     if not rest:
@@ -153,10 +153,10 @@ def _first_trouble(
     for i, (line, cells) in enumerate(rows):
         at = f"row {i} (counted from 0; line {line} of the file)"
         if len(cells) != len(names):
-            return f"{at} has {len(cells)} values, and {len(names)} columns are expected."
+            return f"{at} has {len(cells)} values, but {len(names)} columns are expected."
         for j, cell in enumerate(cells):
             if numeric[j] and not _is_number(_pointed(cell) if comma else cell):
-                what = f"holds {cell.strip()!r}, which is no number" if cell.strip() else "is empty"
+                what = f"holds {cell.strip()!r}, which is not a number" if cell.strip() else "is empty"
                 return (
                     f"{at}, column {j} ({names[j]!r}) {what}. Fill or drop missing values first; "
                     f"name a column of text as label or id."
@@ -165,7 +165,7 @@ def _first_trouble(
 
 
 def _parsed(values: NDArray[Any], comma: bool) -> NDArray[Any]:
-    """Text cells as integers or floats if all of them are written so that nothing is lost, else as text."""
+    """Text cells as integers or floats if this loses nothing for any of them, otherwise as text."""
     cells = [value.strip() for value in values]
     numbers = [_pointed(cell) for cell in cells] if comma else cells
     if all(_is_number(cell) and not _PADDED.match(cell) for cell in numbers):

@@ -182,7 +182,7 @@ def download(source: Source, wanted: str) -> Path:
 
 
 def _receive(answer: Any, stream: IO[bytes], source: Source) -> None:
-    """Copy an answer to a stream; OSError if it is cut short or is not the file that was meant."""
+    """Copy a response to a stream; OSError if it is cut short or is not the expected file."""
     expected = answer.headers.get("Content-Length")
     digest = hashlib.md5(usedforsecurity=False)
     size, start = 0, b""

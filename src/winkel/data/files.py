@@ -134,9 +134,9 @@ def opened(file: Path) -> Iterator[Any]:
 
 
 def _check_npy_size(stream: IO[bytes], size: int | None = None) -> None:
-    """Raise ValueError when the header of an .npy file promises more than the file (of `size` bytes) holds.
+    """Raise ValueError if the header of an .npy file promises more than the file (of `size` bytes) contains.
 
-    NumPy makes room for all that a header promises before it reads a value.
+    NumPy allocates memory for everything that the header promises before it reads a value.
     """
     begin = stream.tell()
     if stream.read(6) == b"\x93NUMPY":

@@ -248,7 +248,7 @@ def frame_of(X: Any, name: str) -> Frame | None:
 
 
 def _holds_text(values: NDArray[Any]) -> bool:
-    """Whether the first value that is not missing in an object column is no number at all."""
+    """Whether the first value of an object column that is not missing is not a number."""
     first = next((value for value in values if not is_missing(value)), None)
     return isinstance(first, str | bytes)
 

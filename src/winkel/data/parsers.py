@@ -26,7 +26,7 @@ GLOVE_MEMBER = "glove.6B.100d.txt"
 
 @contextmanager
 def _reading(path: Path, what: str) -> Iterator[None]:
-    """Turns every way in which a file can be unreadable into one error that names the file."""
+    """Turn every error of an unreadable file into one error that names the file."""
     try:
         yield
     except (OSError, EOFError, ValueError, KeyError, IndexError, zlib.error, zipfile.BadZipFile) as error:

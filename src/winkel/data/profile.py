@@ -41,7 +41,7 @@ class Profile:
                 "column",
                 "the same value in every row; kept, and without effect on distances",
             ),
-            (self.duplicate_rows, "row", "an exact twin earlier in the data; kept, at distance 0 from it"),
+            (self.duplicate_rows, "row", "an identical row earlier in the data; kept, at distance 0 from it"),
             (self.zero_rows if metric == "cosine" else 0, "row", f"only zeros; {_NO_DIRECTION}"),
             (
                 self.constant_rows if metric == "correlation" else 0,
@@ -56,7 +56,7 @@ class Profile:
         )
 
 
-_NO_DIRECTION = "such rows lie at distance 0 from each other and 1 from every other row"
+_NO_DIRECTION = "such rows have distance 0 to each other and 1 to every other row"
 
 
 def profile(X: Matrix) -> Profile:

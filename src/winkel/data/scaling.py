@@ -62,5 +62,5 @@ def _robust(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _deviation(X: FloatArray) -> FloatArray:
-    """Standard deviations; exactly 0 where all values are equal, whatever rounding makes of their mean."""
+    """Standard deviations; exactly 0 for columns with a single value, despite rounding of the mean."""
     return np.where(X.max(axis=0) > X.min(axis=0), X.std(axis=0), 0.0)

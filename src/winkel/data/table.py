@@ -268,7 +268,7 @@ def looks_like_distances(values: Any) -> bool:
 
 
 def _selected(X: Any, selection: Selection, name: str, use_rep: str | None, layer: str | None) -> Parts:
-    """What is taken from X."""
+    """The selected parts of X."""
     if is_anndata(X):
         return from_anndata(X, selection, name, use_rep, layer)
     if use_rep is not None or layer is not None:
@@ -295,7 +295,7 @@ def _check_sparse(values: Any, name: str, allowed: bool) -> None:
 
 
 def _from_array(X: Any, name: str) -> Any:
-    """The array or sparse matrix meant by something that has no named columns."""
+    """The array or sparse matrix of data without named columns."""
     if isinstance(X, str | bytes | os.PathLike):
         raise InvalidInputError(
             f"{name} must be data, got the text or path {X!r}. To read a file use winkel.data.read(path), or "
@@ -330,7 +330,7 @@ def _check_shape(values: Any, name: str, min_rows: int, min_columns: int) -> Non
 
 
 def _float_dtype(dtype: DTypeLike | None) -> np.dtype[Any] | None:
-    """float32, float64 or None for no wish."""
+    """float32 or float64, or None for no preference."""
     if dtype is None:
         return None
     try:

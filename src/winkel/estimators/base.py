@@ -50,7 +50,11 @@ _LENGTHS = (
 )
 _OWN_UNITS = ("haversine", "hellinger")
 _LARGEST_EXPONENT = 1100
-_UNFINISHED = ("interrupted", "failed", "time_limit")  # states of a fit from which its checkpoint goes on
+_UNFINISHED = (
+    "interrupted",
+    "failed",
+    "time_limit",
+)  # states of a fit after which its checkpoint is kept, to continue from
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -73,7 +77,7 @@ class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     uses_labels: ClassVar[bool] = False  # whether the y of `fit` has a part in the map
     # Parameters that name an object with parameters of its own, and the kind under which its class is registered.
     _named_objects: ClassVar[dict[str, str]] = {}
-    # What a model file keeps beside parameters and the result.
+    # The attributes that a model file keeps in addition to parameters and the result.
     _fitted: ClassVar[tuple[str, ...]] = ()
     _schema: ClassVar[Mapping[str, Part]] = {}  # what those, and the blocks of the result, must be
     _checkpoint_every: ClassVar[float] = CHECKPOINT_SECONDS  # the command line sets it for one fit
@@ -220,7 +224,7 @@ n_features_in_ : int
         write_archive(path, KIND, meta, packer.arrays)
 
     def _check_loaded(self) -> None:
-        """Raise ModelFileError where what was loaded cannot be a fit of this class."""
+        """Raise ModelFileError if the loaded parts cannot be a fit of this class."""
         what, Y, schema = type(self).__name__, self._result.Y, self._schema
         lengths = {"n": Y.shape[0], "d": Y.shape[1]}
         if hasattr(self, "n_features_in_"):
@@ -244,16 +248,16 @@ n_features_in_ : int
     # ---------------------------------------------------------------------------------------------- units
 
     def _powers(self) -> magnitudes.Powers:
-        """The power of the data's unit that parts of a fit have: Y, the graph, blocks, settings, kept attributes."""
+        """For parts of a fit, their power of the data's unit: Y, the graph, blocks, settings, kept attributes."""
         return {}
 
     def _in_unit_of_data(self) -> str | None:
-        """What was asked for in the unit of the data, in words, so that the data cannot be brought to order one."""
+        """The parameter, in words, that is in the unit of the data, so that the data cannot be scaled to order one; None if there is none."""
         given = not isinstance(getattr(self, "init", ""), str)
         return "init" if given and self._powers().get("Y", 0) else None
 
     def _at_order_one(self) -> Self:
-        """This estimator as it was fitted, to numbers of order one: what new rows, divided likewise, are compared with."""
+        """This estimator in the scale of the fit, of order one, in which new rows are compared with it."""
         if not getattr(self, "_exponent", 0):
             return self
         other = copy.copy(self)
@@ -261,18 +265,18 @@ n_features_in_ : int
         return other
 
     def _multiply_fitted(self, exponent: int) -> None:
-        """Multiply all that was fitted by its power of 2**exponent."""
+        """Multiply every fitted part by its power of 2**exponent."""
         powers = self._powers()
         for name in powers.keys() & self.__dict__.keys():
             setattr(self, name, magnitudes.divided(getattr(self, name), -exponent * powers[name]))
         self.result_ = magnitudes.multiplied(self._result, exponent, powers)
 
     def _in_unit(self, found: Any, part: str = "Y") -> Any:
-        """Places, or another part, that were found at order one, in the unit that they have in a fit."""
+        """Places, or another part, found at order one, converted to the unit of the data."""
         return magnitudes.divided(found, -getattr(self, "_exponent", 0) * self._powers().get(part, 0))
 
     def _run(self) -> Run:
-        """What the parameters ask for."""
+        """The Run for the parameters."""
         return Run.of(
             random_state=self.random_state,
             n_jobs=self.n_jobs,
@@ -286,21 +290,21 @@ n_features_in_ : int
         )
 
     def _placing_run(self) -> Run:
-        """The run of a `transform`: the fit's seed, and nobody watching."""
+        """The Run of a `transform`: with the seed of the fit, without progress or callbacks."""
         return Run.of(random_state=self._result.seed or 0, n_jobs=self.n_jobs, max_memory=self.max_memory)
 
     @property
     def _leaner(self) -> str:
-        """What needs less memory, in a sentence."""
+        """A sentence that says how to use less memory."""
         return "Use fewer rows, or raise max_memory."
 
     def _forecast(self, data: Any) -> float:
-        """Bytes that a fit to `data` is forecast to take at most, beside the data; 0 where nothing is known."""
+        """Forecast of the largest number of bytes that a fit to `data` takes in addition to the data; 0 if unknown."""
         return 0.0
 
     @contextmanager
     def _working(self, data: Any) -> Iterator[Run]:
-        """The run of a fit to `data`; after it, the map is judged, given its unit, and checkpoints of a finished fit are removed."""
+        """The Run of a fit to `data`. Afterwards the map is checked and converted to the unit of the data, and checkpoints of a finished fit are removed."""
         run = self._run()
         if run.max_memory is not None:
             run.check_memory(self._forecast(data), type(self).__name__, self._leaner)
@@ -318,9 +322,9 @@ n_features_in_ : int
             run.remove_checkpoints()
 
     def _fingerprint(self, data: Any) -> dict[str, object]:
-        """What tells this fit from others: the class, its parameters and the data."""
+        """What distinguishes this fit from others: the class, its parameters and the data."""
         ignored = {"callbacks", "verbose", "n_jobs", "max_memory", "time_limit", "checkpoint", "keep_frames"}
-        ignored.add("max_iter")  # a fit that goes on may be longer than the first
+        ignored.add("max_iter")  # a resumed fit may be longer than the first
         given = {k: repr(v) for k, v in self.get_params(deep=False).items() if k not in ignored}
         return {"class": type(self).__name__, "parameters": given, "data": _data_digest(data)}
 
@@ -336,7 +340,7 @@ n_features_in_ : int
         print(f"{type(self).__name__}: {report.summary}", file=sys.stderr, flush=True)
 
     def _read(self, X: Any, *, allow_sparse: bool = True, min_rows: int = 2) -> Table:
-        """Validated X, of order one; sets the features and the unit."""
+        """Validated X, scaled to order one; sets the features and the unit."""
         table = as_table(X, allow_sparse=allow_sparse, min_rows=min_rows)
         self._exponent: int = magnitudes.unit_exponent(table, owner=self._in_unit_of_data())
         self.n_features_in_ = table.shape[1]
@@ -348,7 +352,7 @@ n_features_in_ : int
         return scaled
 
     def _read_new(self, X: Any, *, allow_sparse: bool = True) -> Table:
-        """Validated new rows with the features of the fitted ones, divided as those were."""
+        """Validated new rows with the features of the fitted rows, scaled in the same way."""
         check_is_fitted(self, "result_")
         table = as_table(X, min_rows=1, allow_sparse=allow_sparse)
         if table.shape[1] != self.n_features_in_:
@@ -403,7 +407,7 @@ class ItemsEmbedder(Embedder):
         return not (isinstance(X, Graph) or callable(metric) or metric == "precomputed")
 
     def _items(self, X: Any, *, allow_sparse: bool = True) -> Any:
-        """The Table of rows, or the graph, distances or items that are to be used as they are."""
+        """The Table of rows, or the graph, distances or items, which are used as they are."""
         if self._has_rows(X):
             metric_name(str(self.metric))
             table = self._read(X, allow_sparse=allow_sparse)
@@ -454,7 +458,7 @@ class ItemsEmbedder(Embedder):
         return getattr(self, "_rows", None), self._result.Y
 
     def _check_rows(self, rows: Any) -> None:
-        """Raise unless there are fitted rows with which new ones can be compared."""
+        """Raise unless there are fitted rows with which new rows can be compared."""
         check_is_fitted(self, "result_")
         if rows is None:
             raise InvalidInputError(

@@ -93,7 +93,7 @@ def new_row_factor(model: Any, rows: Matrix) -> float:
 
 
 def _for_part(model: Any) -> Any:
-    """An estimator like `model` to fit to a part of its rows: what is meant for each row, or for one long run, is as by default."""
+    """An estimator like `model`, to fit to some of its rows: parameters that belong to single rows or to a long run have their defaults."""
     usual = type(model)().get_params(deep=False)
     own = model.get_params(deep=False)
     reset = [name for name in _OF_ROWS if name in own and not isinstance(own[name], str)]
@@ -109,9 +109,9 @@ def _lengths(apart: Any) -> FloatArray:
 
 
 def _weights(tree: Any, Y: FloatArray, k: int, own: IntArray | None) -> tuple[IntArray, FloatArray]:
-    """The k fitted places nearest to each of Y, without its own, and weights that fall by the square of the distance.
+    """The k fitted places nearest to each of Y, without its own place, and weights that decrease with the square of the distance.
 
-    A place that is a fitted one has weight 1 there (the first of those that share it).
+    If a place equals a fitted place, that one has weight 1 (the first of those that share it).
     """
     count = k if own is None else k + 1
     distance, index = tree.query(Y, k=np.arange(1, count + 1))

@@ -45,7 +45,7 @@ class ForceEmbedder(ItemsEmbedder):
         return self._fit(X)
 
     def _fit(self, X: Any, y: Any = None, label_weight: float = 0.0) -> Any:
-        """Find the map of the rows of X, whose memberships lean towards labels where there are any."""
+        """Find the map of the rows of X; if there are labels, memberships are adjusted towards them."""
         similarities = self._takes_similarities
         data = self._read(X) if similarities else self._items(X)
         n = count_items(data)
@@ -66,7 +66,7 @@ class ForceEmbedder(ItemsEmbedder):
         return self._in_unit(place(model, new, self._placing_run()))
 
     def _model(self) -> Model:
-        """The fitted model, kept with what placing rows in it has prepared as long as it is of the same map."""
+        """The fitted model, kept with its preparations for placing rows as long as the map stays the same."""
         self._check_rows(getattr(self, "_rows", None))
         kept = _MODELS.get(self)
         if kept is None or kept[0] is not self.result_ or kept[1] != self.metric:
@@ -100,14 +100,14 @@ class ForceEmbedder(ItemsEmbedder):
 
     @abstractmethod
     def _objective(self) -> Objective:
-        """The objective that the parameters ask for."""
+        """The objective for the parameters."""
 
     @abstractmethod
     def _settings(self, n: int) -> Settings:
         """The parameters, checked, for n rows."""
 
     def _settings_of(self, objective: Objective, plan: Any, pairs: str) -> Settings:
-        """The settings of an estimator that starts where its `init` says, by name or by an array."""
+        """The settings of an estimator whose `init` is a name or an array."""
         named = isinstance(self.init, str)
         return Settings(
             n_components=integer("n_components", self.n_components, 1),
@@ -155,7 +155,7 @@ def as_known_from(
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two plain values are equal; arrays inside are never."""
+    """Whether two plain values are equal; values that contain arrays never are."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(_same, a, b))
     return a is b or (isinstance(a, bool | int | float | str) and a == b)

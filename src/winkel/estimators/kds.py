@@ -116,7 +116,7 @@ class CodedEmbedder(Embedder):
 
     @abstractmethod
     def _goal(self) -> Map | Clustering:
-        """What is made of the codes, checked."""
+        """The goal of the fit (a map or clusters), checked."""
 
     def _powers(self) -> dict[str, int]:
         return {"atoms": 1}
@@ -136,7 +136,7 @@ class CodedEmbedder(Embedder):
         return isinstance(self.n_atoms, str) and self.n_atoms == "auto"
 
     def _wanted_atoms(self) -> int:
-        """The number of atoms, unless the rows say it."""
+        """The number of atoms, unless it depends on the number of rows."""
         if not self._auto:
             return integer("n_atoms", self.n_atoms, 1, also='"auto"')
         return _BATCHED_ATOMS if isinstance(self.init, str) else len(array("init", self.init, (None, None)))

@@ -30,8 +30,10 @@ Powers = Mapping[str, int]
 _MODERATE = 16  # largest values from 2**-16 to 2**16 are left as they are: nothing is copied
 _OWN_UNIT = 40  # parameters with a unit of their own go with largest values from 2**-40 to 2**40
 _SMALLEST = 1e-150  # squares of smaller numbers have no digits left
-_EXPLODED = 1e6  # extent of a map, beside 1 or beside that of data in whose unit it is
-_EQUAL = "All rows are equal: there is nothing to tell apart."
+_EXPLODED = (
+    1e6  # extent of a map that counts as exploded, relative to 1 or to the extent of data in the same unit
+)
+_EQUAL = "All rows are equal, so there is nothing to distinguish."
 
 
 def unit_exponent(values: Any, *, owner: str | None = None) -> int:
@@ -156,7 +158,7 @@ def all_equal(data: Any) -> bool:
 
 
 def _in_one_place(result: Embedding) -> Embedding:
-    """The map with all rows in one place: theirs, if they share it already, else the origin."""
+    """The map with all rows in one place: the place they share, or else the origin."""
     if result.status.sentence == _EQUAL:  # the method has seen to it
         return result
     warnings.warn("all rows are equal, so the map shows them in one place.", DataWarning, stacklevel=6)
@@ -182,7 +184,7 @@ def _extent(Y: FloatArray) -> float:
 
 
 def _usual_extent(data: Any) -> float:
-    """A distance of two rows that no pair of this data exceeds by far; infinity where only neighbours are known."""
+    """A distance that no pair of rows of this data exceeds by far; infinity if only neighbours are known."""
     values = data.values if isinstance(data, Table) else data
     if issparse(values):
         values = values.data.reshape(-1, 1)

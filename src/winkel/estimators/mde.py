@@ -41,7 +41,7 @@ _UNIT_FREE = (
 )
 
 
-# Models of fitted estimators, with what placing rows has prepared: beside them, so that copies and files stay small.
+# Models of fitted estimators, with their preparations for placing rows; kept outside the estimators, so that copies and files stay small.
 _MODELS: WeakKeyDictionary[Any, tuple[tuple[Any, str], Model]] = WeakKeyDictionary()
 
 
@@ -176,14 +176,14 @@ class MDE(GraphEmbedder):
                 f"The part 'focus' of the file cannot be that of a fitted MDE. {error}"
             ) from None
         if self._rows is not None and self._item_of is None and self._rows.shape[0] != len(self.embedding_):
-            raise ModelFileError("The file holds other numbers of rows and of places.")
+            raise ModelFileError("The numbers of rows and of places in the file differ.")
         items = self._item_of
         if (
             self._rows is not None
             and items is not None
             and len(np.unique(items[items >= 0])) != self._rows.shape[0]
         ):
-            raise ModelFileError("The file holds rows that have no place.")
+            raise ModelFileError("The file contains rows without a place.")
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> MDE:
         """Find the map of the rows of X.
@@ -223,7 +223,7 @@ class MDE(GraphEmbedder):
         return self
 
     def _fit_by_shards(self, source: Any, settings: Settings, y: Any, sample_weight: Any) -> MDE:
-        """The map of a source of rows that may not fit in memory, by its own `fit_map` (`winkel.scale`)."""
+        """The map of a source of rows that may not fit into memory, by the source's `fit_map` (`winkel.scale`)."""
         if sample_weight is not None or (y is not None and self.label_weight) or self.density:
             raise InvalidParameterError(
                 "A fit by shards takes no sample_weight, labels or density; leave them out, or fit a sample of the rows in memory."
@@ -289,7 +289,7 @@ class MDE(GraphEmbedder):
         self.problem_: Problem | MaybeNone = model.problem
 
     def _model(self) -> Model:
-        """The fitted model; kept as long as neither map nor parameters change, with what placing rows in it has prepared."""
+        """The fitted model, kept with its preparations for placing rows as long as neither map nor parameters change."""
         self._check_rows(getattr(self, "_rows", None))
         key = (self.result_, repr(self.get_params()))
         kept = _MODELS.get(self)
@@ -312,7 +312,7 @@ class MDE(GraphEmbedder):
 
     @property
     def _standardized(self) -> bool:
-        """Whether the constraint says how large the map is, in any unit of the data."""
+        """Whether the constraint determines the size of the map, independently of the unit of the data."""
         named = isinstance(self.constraint, str) and self.constraint == "standardized"
         return named or isinstance(self.constraint, Standardized)
 

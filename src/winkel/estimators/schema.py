@@ -53,7 +53,7 @@ def check_number(name: str, value: Any, what: str, above: float = -np.inf) -> No
 
 
 def _trouble(value: Any, rule: Part, lengths: dict[str, int]) -> str:
-    """What is wrong with a part, in words; empty if nothing is."""
+    """The problem with a part, in words; empty if there is none."""
     if not (isinstance(value, np.ndarray) or issparse(value)):
         return f"it is a {type(value).__name__}"
     if value.ndim != len(rule.shape):

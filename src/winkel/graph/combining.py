@@ -57,7 +57,7 @@ def combine(graphs: Sequence[Graph], how: str | Sequence[float] = "union") -> Gr
     else:
         given = array("how", how, (len(graphs),), low=0.0)
         if not given.sum() > 0:
-            refuse("how", "numbers of which one is above 0", how)
+            refuse("how", "numbers, at least one of them above 0", how)
         shares = given / given.sum()
     return _combined(graphs, shares, how == "intersection")
 
@@ -82,7 +82,7 @@ def _combined(graphs: Sequence[Graph], shares: FloatArray, intersect: bool) -> G
                 'no pair is in all graphs, so their intersection is empty; use how="union", or more neighbours.'
             )
         if weights.min() < 0:
-            raise InvalidInputError('weights below zero have no geometric mean; use how="union".')
+            raise InvalidInputError('negative weights have no geometric mean; use how="union".')
         joined = np.exp(np.sum(np.log(np.maximum(weights[:, kept], 1e-300)) * shares[:, None], axis=0))
     else:
         kept = (present & (shares > 0)[:, None]).any(axis=0)

@@ -43,7 +43,7 @@ def _check_pairs(edges: ArrayLike, n: int | None) -> tuple[NDArray[np.int64], in
         pairs = np.zeros((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise InvalidInputError(
-            f"edges must be an array of shape (p, 2), a pair of node numbers a row; got shape {pairs.shape}."
+            f"edges must be an array of shape (p, 2), one pair of node numbers per row; got shape {pairs.shape}."
         )
     if not np.issubdtype(pairs.dtype, np.integer):
         raise InvalidInputError(
@@ -82,7 +82,7 @@ def _check_values(values: ArrayLike | None, p: int, name: str, *, signed: bool) 
     array = np.asarray(values)
     if array.shape != (p,):
         raise InvalidInputError(
-            f"{name} must hold one number an edge, shape ({p},); got shape {array.shape}."
+            f"{name} must hold one number per edge, shape ({p},); got shape {array.shape}."
         )
     if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool) or np.iscomplexobj(array):
         raise InvalidInputError(f"{name} must be real numbers; got dtype {array.dtype}.")
@@ -120,9 +120,9 @@ def _require_equal(
         first = int(np.flatnonzero(low != high)[0])
         pair = tuple(edges[starts[first]].tolist())
         raise InvalidInputError(
-            f"the pair {pair} is there more than once with different {name}, {low[first]} and {high[first]}. "
+            f"the pair {pair} appears more than once, with different {name}, {low[first]} and {high[first]}. "
             'Give each pair once, or say how to merge weights: combine="sum", "mean", "max" or "min" '
-            "(of distances the smallest is then kept)."
+            "(the smallest distance is then kept)."
         )
 
 
@@ -170,7 +170,7 @@ def _check_symmetric(matrix: sp.coo_array) -> None:
     )
     if not same:
         raise InvalidInputError(
-            "the adjacency matrix must be symmetric, since edges have no direction; this one is not. "
+            "the adjacency matrix must be symmetric, because edges have no direction; this one is not. "
             "Symmetrise it first, for example (A + A.T) / 2, or A.maximum(A.T) for a sparse matrix and "
             "np.maximum(A, A.T) for a dense one."
         )

@@ -91,7 +91,7 @@ def _wide(fitted: Matrix) -> Callable[[Matrix], Matrix]:
 
 
 def _sets(fitted: Matrix) -> Callable[[Matrix], Matrix]:
-    """Which columns are not 0, as float32: sums of up to 2**24 ones are exact there."""
+    """1 for columns that are not 0, as float32, in which sums of up to 2**24 ones are exact."""
 
     def members(X: Matrix) -> Matrix:
         if not sp.issparse(X):
@@ -162,7 +162,7 @@ def _whitened(fitted: Matrix) -> Callable[[Matrix], Matrix]:
 
 
 def _standardized(fitted: Matrix) -> Callable[[Matrix], Matrix]:
-    """Columns divided by the standard deviation that they have in the fitted rows; constant ones are left as they are."""
+    """Columns divided by their standard deviation in the fitted rows; constant columns are unchanged."""
     deviation = fitted.astype(np.float64).std(axis=0, ddof=1)
     deviation = np.where(deviation > 0, deviation, 1.0)
     return lambda X: np.ascontiguousarray(X.astype(np.float64) / deviation)
@@ -198,9 +198,9 @@ def _sparse_manhattan(A: Matrix, B: Matrix) -> Distances:
 
 
 def _of_counts(rule: Callable[[Any, Any, Any, int], Any]) -> Between:
-    """A metric of sets by a, the columns that both rows have, b and c, those that one has, of m columns.
+    """A metric of sets as a function of a (the number of columns in both sets), b and c (in only one of them), and the number m of columns.
 
-    Equal sets are at distance 0, as in UMAP, also where the formula says otherwise.
+    Equal sets have distance 0, as in UMAP, even if the formula says otherwise.
     """
 
     def between(A: Matrix, B: Matrix) -> Distances:

@@ -26,7 +26,10 @@ from .search import Indices, Points
 
 _DIRECTIONS = 64  # of a sketch, as the core's projection has
 _LEAST_ROWS, _LEAST_COLUMNS = 10_000, 192  # below, all true distances take less time, or not much more
-_SAMPLE, _PROBES = 2048, 256  # rows that the directions are those of, and that the recall is measured on
+_SAMPLE, _PROBES = (
+    2048,
+    256,
+)  # number of rows from which directions are computed, and on which the recall is measured
 _CANDIDATES, _MOST_CANDIDATES = (3, 6, 12), 512  # for each neighbour, and in all
 _SUMS_OF_SQUARES = (
     "euclidean",

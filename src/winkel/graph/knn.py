@@ -163,7 +163,7 @@ def _search(
 def _search_by_formula(
     X: Matrix, k: int, metric: str, method: str, recall: float, run: Run, formula: Formula
 ) -> tuple[Indices, FloatArray, Origin]:
-    """Neighbours by a metric of `FORMULAS`: Euclidean ones of rows put differently, or by all distances."""
+    """Neighbours by a metric of `FORMULAS`: by Euclidean search of transformed rows, or from all distances."""
     if formula.finish is not None:
         index, distance, origin = _search(formula.prepare(X)(X), k, "euclidean", method, recall, run)
         return index, formula.finish(distance), replace(origin, metric=metric)
@@ -249,7 +249,7 @@ def nearest_rows(
 
 
 def _nearest(values: Matrix, queries: Matrix, k: int, name: str, run: Run) -> tuple[Indices, FloatArray]:
-    """Neighbours of queries by a metric that the core knows."""
+    """Neighbours of queries by a metric that the core has."""
     if sp.issparse(values):
         return search.query_sparse(values, queries, k, name, run)
     points = Points.of(values, plan_preparation(values, name), run.n_jobs)

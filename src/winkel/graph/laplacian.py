@@ -34,7 +34,7 @@ _DENSE_BELOW = 400
 _LANES = 8  # the compiled product works on this many columns at once
 _SPARE = 5  # vectors beyond those wanted: the gap to the first one left out sets the speed
 _GAIN = 1e6  # amplification of one filter: more would make the block's columns dependent
-_AUTO_PRODUCTS = 200  # after so many products with a block, multigrid is the better bet
+_AUTO_PRODUCTS = 200  # after this number of products with a block, multigrid is probably faster
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -182,7 +182,7 @@ def block_width(wanted: int) -> int:
 
 
 def _plan_filter(top: float, pairs: EigenPairs, wanted: int) -> tuple[int, float, float]:
-    """Degree, lower end and cut of the next filter, from where the block stands."""
+    """Degree, lower end and cut of the next filter, from the current block."""
     cut = min(float(pairs.values[-1]), 0.99 * top)
     low = min(float(pairs.values[0]), 0.5 * cut)
     last = min(float(pairs.values[wanted - 1]), 0.9 * cut)
@@ -193,7 +193,7 @@ def _plan_filter(top: float, pairs: EigenPairs, wanted: int) -> tuple[int, float
 
 
 def _chebyshev(problem: Laplacian, block: Matrix, wanted: int, tol: float, products: int) -> EigenPairs:
-    """Filtered subspace iteration: amplify what lies below the block's largest Ritz value, and look again."""
+    """Filtered subspace iteration: repeatedly amplify eigenvectors below the block's largest Ritz value."""
     pairs = _ritz(problem, block, wanted, tol)
     used = 1
     while not pairs.converged and used < products:
@@ -268,10 +268,10 @@ def _arpack(
 
 
 def _lanczos(problem: Laplacian, block: Matrix, wanted: int, tol: float, max_iter: int) -> EigenPairs:
-    """ARPACK, tightened until the residuals are small enough, then searched for what it passed over.
+    """ARPACK with decreasing tolerance until the residuals are small enough, followed by a search for missed eigenvectors.
 
-    Lanczos from one vector finds one vector of each eigenspace, so a repeated eigenvalue is missed: a further
-    search orthogonal to what was found must bring up nothing smaller.
+    Lanczos from one vector finds one vector of each eigenspace, so repeated eigenvalues are missed. A further
+    search, orthogonal to the vectors found so far, must not find a smaller eigenvalue.
     """
     null, accuracy = problem.null[:, None], tol
     pairs, start = _ritz(problem, block, wanted, tol), block[:, 0]

@@ -29,7 +29,7 @@ _ROUNDOFF = 2.0**-24
 _EXACT_SQUARES = (
     2.0**21
 )  # whole numbers with squared norms up to this have squared distances that float32 holds
-_EXACT_SETS = 2048  # different shares of at most so many columns are different in float32
+_EXACT_SETS = 2048  # largest number of columns for which different shares are also different in float32
 _TINY, _STRETCH = 1e-140, 2.0**800  # squares of numbers below would underflow; stretched, they do not
 
 

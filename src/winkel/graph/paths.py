@@ -17,7 +17,7 @@ from ..run import Run
 from ..typing import FloatArray, RandomState
 from .graph import Graph
 
-# A sample of pairs comes from at least so many sources, so that it is spread over the graph.
+# A sample of pairs comes from at least this number of sources, so that it is spread over the graph.
 _LEAST_SOURCES = 512
 _MOST_WORK = 1e10  # nodes and edges looked at, over all searches
 _PILOT_SOURCES = 64
@@ -186,7 +186,7 @@ def _roads(graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[
 
 
 def _longest(limit: float | None) -> float:
-    """The length of the longest path wanted."""
+    """The largest allowed length of a path."""
     if limit is None or (isinstance(limit, float) and limit == math.inf):
         return math.inf
     return number("limit", limit, 0.0, low_open=True)
@@ -208,15 +208,15 @@ def _count_joined(graph: Graph, longest: float, run: Run) -> float:
 
 
 def _covered(n: int, m: int) -> float:
-    """Share of all pairs of n nodes that have an end among m of them."""
+    """Share of all pairs of n nodes that have at least one end among m given nodes."""
     return m * (2 * n - m - 1) / (n * (n - 1)) if n > 1 else 1.0
 
 
 def _enough_sources(graph: Graph, part: float) -> int:
-    """Number of nodes to search from when `part` of all paths is wanted.
+    """Number of nodes to search from, if the share `part` of all paths is requested.
 
-    A sample in which every node is a source is uniform. With few sources the other nodes have pairs with those alone,
-    which shows in a map; so that is done only where searching from all would take too long.
+    A sample in which every node is a source is uniform. With few sources, the other nodes only have pairs with these sources,
+    which is visible in a map. So few sources are only used if a search from all nodes would take too long.
     """
     n = graph.n
     affordable = int(_MOST_WORK / (n + 2 * graph.n_edges))

@@ -63,7 +63,7 @@ def _check_symmetry(D: FloatArray) -> None:
 
 
 def _first_asymmetry(D: FloatArray) -> tuple[int, int] | None:
-    """The first pair whose two entries differ by more than rounding, or None; looked for in square tiles."""
+    """The first pair whose two entries differ by more than rounding, or None; searched in square tiles."""
     n, tile = len(D), 1024
     for i in range(0, n, tile):
         for j in range(i, n, tile):
@@ -102,7 +102,7 @@ def _from_sparse_distances(D: Any, k: int) -> tuple[Indices, FloatArray]:
 
 
 def _check_stored_symmetry(D: Any) -> None:
-    """Raise where both directions of a pair are stored and differ; one alone stands for both."""
+    """Raise if both directions of a pair are stored and differ; if only one is stored, it counts for both."""
     back = sp.csr_matrix(D.T)
     both = sp.csr_matrix(D.multiply(back != 0))
     other = sp.csr_matrix(back.multiply(D != 0))

@@ -242,7 +242,7 @@ def _keys(pairs: NDArray[Any], n: int) -> NDArray[np.int64]:
 
 
 def _drawn_pairs(n: int, count: int, run: Run) -> NDArray[np.int32]:
-    """`count` different pairs i < j of n items, sorted; all where that is more than half of them."""
+    """`count` different pairs i < j of n items, sorted; all pairs if `count` is more than half of them."""
     if 2 * count > n * (n - 1) // 2:
         return np.column_stack(np.triu_indices(n, 1)).astype(np.int32)
     return np.asarray(_core.sample_pairs(n, count, run.seed, np.empty(0, dtype=np.int64), run.n_jobs))

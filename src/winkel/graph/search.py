@@ -28,16 +28,16 @@ from .origin import Recall
 Indices = NDArray[np.int32]
 Rows = NDArray[np.int64]
 
-SLACK = 8  # candidates beyond k that the proof of exactness can lean on
-# And for rows for which those do not suffice, as where distances among many columns are much alike: so many values at a time.
+SLACK = 8  # candidates beyond k for the proof of exactness
+# The same for rows for which SLACK is not enough (with many columns, distances are very similar), and the values handled at a time.
 _MORE_SLACK, _WIDE_STEP = 160, 2**18
-_SMALLEST = 2.0**-126  # below it float32 rounds more, or to zero
-_SKETCH = 64  # coordinates of the projection that trees see in place of many more
+_SMALLEST = 2.0**-126  # below it float32 has larger rounding errors, or rounds to zero
+_SKETCH = 64  # coordinates of the projection that trees use instead of many columns
 _LEAF = 256
-# Trees come before the first round while they bring much; later ones only where rounds stand still.
+# Trees are grown before the first round as long as they help much; later only if rounds no longer make progress.
 _FIRST_TREES, _MAX_TREES, _TREES_ENOUGH, _MAX_ROUNDS, _STILL = 8, 12, 0.9, 20, 0.001
 _SAMPLE = 512
-# Rows of many columns are searched by so many coordinates, from so many rows on, and list so many times what is asked for.
+# For rows of many columns: number of coordinates for the search, number of rows from which on it is used, and by which factors lists are longer.
 _REDUCED, _REDUCED_FROM, _WIDER = 128, 10_000, (1.25, 1.5, 2.0)
 _DIRECTIONS_FROM, _SUBSPACE_ROUNDS = 2048, 4  # rows of a sample, and rounds, for the directions
 SUMS_OF_SQUARES = ("euclidean", "cosine", "correlation")  # metrics whose rows, once prepared, are compared so
@@ -117,7 +117,7 @@ def _finish(
     k: int,
     sure: bool,
 ) -> tuple[Indices, FloatArray]:
-    """The k nearest of the candidates; of more of them, and then of all points, for rows where something else might be nearer."""
+    """The k nearest candidates; for rows for which another point might be nearer, from more candidates, and then from all points."""
     kind, n_jobs = points.plan.rule.kind, points.n_jobs
     index, distance = _core.refine_neighbors(Q, points.X, origins, candidates, kind, k, n_jobs)
     if sure:
@@ -147,7 +147,7 @@ def blocks_of(rows: Rows, size: int) -> list[Rows]:
 
 
 def _proved(points: Points, norm: Float32, last: FloatArray, reach: Float32) -> NDArray[np.bool_]:
-    """Rows whose last neighbour is nearer than anything that the search left out can be."""
+    """Rows whose last neighbour is certainly nearer than any point that the search left out."""
     plan = points.plan
     factor = points.X.shape[1] if plan.metric == "hamming" else plan.factor  # that search counts coordinates
     reached = plan.rule.to_search(last.astype(np.float64) * factor)
@@ -199,7 +199,7 @@ def approximate(points: Points, k: int, target: float, run: Run) -> tuple[Indice
     searched, width = _reduced(points, probe, k, target, seed)
     sketch = _sketch(searched, seed, n_jobs)
     first_trees, most_trees, compared = _FIRST_TREES, _MAX_TREES, _n_candidates(k)
-    if searched is not points.P:  # trees of few coordinates cost little beside a round
+    if searched is not points.P:  # trees of few coordinates cost little compared with a round
         first_trees, most_trees, compared = 2 * first_trees, 2 * most_trees, min(48, compared)
     search = _core.NeighborDescent(
         searched, points.norm, sketch, rule.search, width, compared, _LEAF, seed, n_jobs
@@ -229,17 +229,17 @@ def approximate(points: Points, k: int, target: float, run: Run) -> tuple[Indice
 
 
 def _list_width(k: int) -> int:
-    """Neighbours listed while k are searched: some more, through which others are found."""
+    """Number of neighbours that are listed during a search for k: a few more, through which others are found."""
     return k + max(5, k // 8)
 
 
 def _n_candidates(k: int) -> int:
-    """Neighbours of a row that a round compares: so many that after the first trees one round mostly finds what is missing."""
+    """Number of neighbours of a row that a round compares: enough that after the first trees, one round finds most missing neighbours."""
     return int(np.clip(2 * k // 3, 36, 64))
 
 
 def _sketch(P: Float32, seed: int, n_jobs: int) -> Float32:
-    """The points as the trees see them."""
+    """The points in the form that the trees use."""
     m = P.shape[1]
     if m <= 2 * _SKETCH:
         return P
@@ -248,12 +248,12 @@ def _sketch(P: Float32, seed: int, n_jobs: int) -> Float32:
 
 
 def _reduced(points: Points, probe: RecallProbe, k: int, target: float, seed: int) -> tuple[Float32, int]:
-    """The points as they are searched, and how many neighbours are listed meanwhile.
+    """The points in the form in which they are searched, and the number of neighbours that are listed during the search.
 
-    Rows of many columns are searched by their coordinates along the directions of largest variance. Their squared norms, which
-    are those of the whole rows, less twice the product of such coordinates are squared distances but for what two rows share
-    beyond those directions. True distances then choose among the listed. How many that takes is measured at sampled rows; where
-    it would be too many, whole rows are searched.
+    Rows of many columns are searched by their coordinates along the directions of largest variance. The sum of the squared norms of two
+    whole rows minus twice the product of such coordinates equals their squared distance, except for the products beyond those directions.
+    True distances then select among the listed neighbours. The necessary number of listed neighbours is measured on sampled rows; if it
+    is too large, whole rows are searched.
     """
     P, n, n_jobs = points.P, len(points), points.n_jobs
     whole = P, min(_list_width(k), n - 1)

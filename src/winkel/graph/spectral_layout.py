@@ -30,7 +30,7 @@ def _check(graph: Graph, n_components: int, tol: float, max_iter: int, solver: s
 
 
 def _blocks(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Nodes in order of their component, and where each begins; a weight of zero ties nothing."""
+    """Nodes in order of their component, and where each component begins; edges of weight zero do not connect."""
     tied = graph
     if graph.n_edges and graph.weights.min() == 0:
         tied = Graph.from_edges(graph.edges[graph.weights > 0], n=graph.n)
@@ -171,7 +171,7 @@ def _warn_not_converged(worst: float, tol: float, max_iter: int, solver: str) ->
     warnings.warn(
         f"spectral_embedding stopped at max_iter={max_iter} products with a residual {worst:.1f} times "
         f"what tol={tol:g} allows. The vectors are approximate; give a larger max_iter or tol"
-        + ("." if solver in ("amg", "dense") else ', or solver="amg", which suits long thin graphs.'),
+        + ("." if solver in ("amg", "dense") else ', or solver="amg", which is better for long thin graphs.'),
         NotConvergedWarning,
         stacklevel=4,
     )

@@ -98,7 +98,7 @@ def complete_analogies(
     kinds = None if categories is None else np.asarray(categories).astype(str)
     if kinds is not None and kinds.shape != (len(asked),):
         raise InvalidInputError(
-            f"categories must name one kind a question, {len(asked)}; got shape {kinds.shape}."
+            f"categories must name one category per question, {len(asked)}; got shape {kinds.shape}."
         )
     by_category = {}
     if kinds is not None:
@@ -108,13 +108,13 @@ def complete_analogies(
 
 
 def _rows_of_words(words: ArrayLike, questions: ArrayLike, n: int) -> IntArray:
-    """The row of each word of each question, -1 for those that are not there."""
+    """The row of each word of each question, -1 for unknown words."""
     names = [str(word) for word in np.asarray(words).ravel()]
     asked = np.asarray(questions)
     if len(names) != n:
         raise InvalidInputError(f"words must name the {n} rows of Y; got {len(names)}.")
     if asked.ndim != 2 or asked.shape[1] != 4:
-        raise InvalidInputError(f"questions must have four words a row; got shape {asked.shape}.")
+        raise InvalidInputError(f"questions must have four words per row; got shape {asked.shape}.")
     row = {name: i for i, name in reversed(list(enumerate(names)))}
     found = [row.get(word, row.get(word.lower(), -1)) for word in map(str, asked.ravel())]
     return np.array(found, dtype=np.int64).reshape(asked.shape)
@@ -122,4 +122,4 @@ def _rows_of_words(words: ArrayLike, questions: ArrayLike, n: int) -> IntArray:
 
 def _rate(name: str, right: NDArray[np.bool_], counted: NDArray[np.bool_]) -> Score:
     value = float(right[counted].mean()) if counted.any() else 0.0
-    return Score(name, value, (0.0, 1.0), True, "share of analogies that are completed with the right word")
+    return Score(name, value, (0.0, 1.0), True, "share of analogies that are completed correctly")

@@ -31,7 +31,7 @@ from .sources import Rows, blocks, map_table, row_source
 Matrix = NDArray[np.float64]
 Sums = tuple[Matrix, Matrix]  # of every row: what is counted, and of how many
 
-_ALL_ROWS = 5000  # up to so many rows all are counted unless a sample is asked for
+_ALL_ROWS = 5000  # up to this number of rows, all are measured unless a sample is requested
 _SAMPLE = 2000  # rows of a sample that nobody chose
 _ROWS, _COLUMNS = 128, 4096  # pairs that are worked on at a time
 _ANGLES = 256  # rows whose angles to their neighbours are computed at a time
@@ -325,7 +325,7 @@ def _dense(rows: Any) -> Matrix:
 
 
 def _chosen_rows(n: int, sample: int | None, random_state: RandomState) -> IntArray:
-    """The rows to look at: all, or a sample in ascending order."""
+    """The rows to measure: all, or a sample in ascending order."""
     size = optional(integer, "sample", sample, 2)
     if size is None:
         size = n if n <= _ALL_ROWS else _SAMPLE
@@ -341,7 +341,7 @@ def _rule(
     by_threshold: Callable[[_Pair, IntArray, float], Sums],
     by_neighbors: Callable[[_Pair, IntArray, int], Sums],
 ) -> Callable[[IntArray], Sums]:
-    """What sums up a block of rows, by the way of saying which pairs are close."""
+    """The function that sums over a block of rows; it depends on how close pairs are defined."""
     if threshold is not None:
         cosine = _checked_threshold(threshold)
         return lambda rows: by_threshold(pair, rows, cosine)
@@ -370,7 +370,7 @@ def _columns(pair: _Pair) -> list[slice]:
 
 
 def _without_self(close: NDArray[np.bool_], rows: IntArray, columns: slice) -> NDArray[np.bool_]:
-    """Which of rows × columns are close, a row not being its own pair."""
+    """Which entries of rows × columns are close pairs; a row is not paired with itself."""
     inside = (rows >= columns.start) & (rows < columns.stop)
     close[np.flatnonzero(inside), rows[inside] - columns.start] = False
     return close
@@ -439,7 +439,7 @@ def shared_lists(data: IntArray, map: IntArray) -> Sums:
 
 
 def _neighbors(values: Any, rows: IntArray, k: int) -> IntArray:
-    """The k nearest rows by angle of each of these, itself left out; within a thread of its own."""
+    """The k nearest rows by angle of each of these rows, without itself; on one thread."""
     table = Table(values, validated=True)
     index, _ = nearest_rows(table.rows(rows), table, k + 1, Run(), metric="cosine")
     own = index == rows[:, None]

@@ -54,7 +54,7 @@ def class_codes(labels: ArrayLike, n: int) -> Codes:
 
 
 def _unknown(classes: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which labels say that the class is not known."""
+    """Which labels mean that the class is not known."""
     if classes.dtype.kind == "f":
         return np.isnan(classes)
     if classes.dtype.kind == "i":

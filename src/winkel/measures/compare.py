@@ -70,7 +70,7 @@ class Comparison:
     def __str__(self) -> str:
         lines = table_lines(self._scores())
         if self.graph_seconds is not None:
-            lines.append(f"one neighbour graph for all that take one, {self.graph_seconds:.2f} s more")
+            lines.append(f"one shared neighbour graph, {self.graph_seconds:.2f} s more")
         return "\n".join([*lines, "", *table_lines(self._similarities())])
 
     __repr__ = __str__
@@ -190,7 +190,7 @@ def compare(
 
 
 def _graph(data: Data, maps: Mapping[str, Any], metric: Metric, run: Run) -> Graph | None:
-    """The neighbour graph for all estimators that take one, with as many neighbours as the largest wants."""
+    """The neighbour graph for all estimators that take one, with the largest number of neighbours that any of them needs."""
     wanted = [min(each.n_neighbors, data.n - 1) for each in maps.values() if _takes(each, metric)]
     return neighbor_graph(data.checked, max(wanted), run.quiet(), metric=metric) if wanted else None
 
@@ -202,7 +202,7 @@ def _takes(wanted: Any, metric: Metric) -> bool:
 def _make(
     wanted: Any, data: Data, graph: Graph | None, metric: Metric, run: Run
 ) -> tuple[Table, float | None]:
-    """The places of a finished map, or those that an estimator finds and the seconds it took."""
+    """The places of a finished map; or the places that an estimator finds, and the seconds it took."""
     if not hasattr(wanted, "fit_transform"):
         return map_table(wanted, "a finished map"), None
     shared = graph is not None and _takes(wanted, metric)

@@ -79,7 +79,7 @@ class Measured:
         problem: Any,
         graph: Graph | None,
     ) -> None:
-        """Keep the rows and what is asked about them."""
+        """Store the rows and the settings of the call."""
         self.source = source
         self.run, self.metric, self.sample = run, metric, sample
         self.n = self.source.n
@@ -129,7 +129,7 @@ class Measured:
                 and callable(self.metric)
                 and len(self.rows) < self.n
             ):
-                return "the neighbours of all rows, which take long to find by a function; pass graph"
+                return "the neighbours of all rows, which take too long to find with a function as metric; pass graph"
             there = {"labels": self.labels, "problem": self.problem}.get(need, self.table)
             if need in _INPUTS and there is None:
                 return _INPUTS[need]

@@ -97,7 +97,7 @@ def _density(Y: FloatArray, k: int, run: Run) -> tuple[NDArray[np.float64], IntA
 
 
 def _links(neighbors: IntArray, density: NDArray[np.float64], order: IntArray) -> list[list[int]]:
-    """For each point the neighbours, in either direction, that come before it in the order of density."""
+    """For each point, its neighbours (in either direction) that are denser, that is, earlier in the order of density."""
     n, k = neighbors.shape
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
@@ -190,7 +190,7 @@ def _gap(Y: FloatArray, inside: NDArray[np.bool_], run: Run) -> tuple[float, int
 def _first_like_second(
     clarity: NDArray[np.float64], mass: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The highest hill, which met no higher one, is set apart by the clearest of the others."""
+    """Give the highest hill, which has no higher one to meet, the clarity of the clearest other hill."""
     first = np.isinf(clarity)
     if not (~first).any():
         return np.zeros_like(clarity), mass

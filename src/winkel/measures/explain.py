@@ -60,7 +60,7 @@ class Explanation:
     @property
     def _head(self) -> str:
         shown = min(_SHOWN, len(self))
-        return f"{self.n_rows} rows beside {self.n_others} others: the {shown} of {len(self)} columns that differ most"
+        return f"{self.n_rows} rows and {self.n_others} others: the {shown} of {len(self)} columns that differ most"
 
     def _table(self) -> list[tuple[str, ...]]:
         table: list[tuple[str, ...]] = [("column", "effect", "mean here", "mean elsewhere", "p (corrected)")]
@@ -149,7 +149,7 @@ def group_effects(X: Any, groups: NDArray[np.intp], n_groups: int) -> NDArray[np
 
 
 def _mask(rows: ArrayLike, n: int) -> NDArray[np.bool_]:
-    """Rows as one bool each; some, and not all."""
+    """Rows as a mask, in which some but not all are set."""
     given = np.asarray(rows)
     if given.dtype == bool and given.shape == (n,):
         mask = given
@@ -186,7 +186,7 @@ def _welch(
     second: NDArray[np.float64],
     count: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Two-sided p-values of a difference of means, for variances that need not be alike."""
+    """Two-sided p-values of a difference of means, for possibly different variances."""
     from scipy.special import stdtr
 
     less = np.maximum(count - 1, 1)
@@ -199,7 +199,7 @@ def _welch(
 
 
 def _holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P-values corrected for their number: the chance of any false alarm among all columns is then as stated."""
+    """P-values corrected for their number, so that they bound the probability of any false alarm among all columns."""
     order = np.argsort(p, kind="stable")
     corrected = np.empty_like(p)
     corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)

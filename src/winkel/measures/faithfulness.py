@@ -343,6 +343,6 @@ def require_pandas() -> Any:
     except ImportError as error:
         raise MissingDependencyError(
             "to_frame needs the optional package 'pandas', which is not installed. Install it with: pip install pandas; "
-            "to_json and the attributes need nothing."
+            "to_json and the attributes need no further package."
         ) from error
     return pandas

@@ -112,7 +112,7 @@ def fit_map(estimator: Any, X: Any) -> FittedMap:
     Y = np.asarray(estimator.fit_transform(X))
     seconds = time.perf_counter() - start
     if Y.ndim != 2 or not np.isfinite(Y).all():
-        raise InvalidInputError(f"{estimator!r} made no map of finite numbers; got shape {Y.shape}.")
+        raise InvalidInputError(f"{estimator!r} did not return a map of finite numbers; got shape {Y.shape}.")
     return FittedMap(np.ascontiguousarray(Y), seconds)
 
 

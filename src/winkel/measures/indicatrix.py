@@ -131,7 +131,7 @@ class Indicatrix:
         return (
             f"{len(self)} points, {self.n_neighbors} neighbours: reliability {middle:.2f} in the middle, below {low:.2f} at "
             f"the least reliable tenth, above {high:.2f} at the best; {self.false_neighbors.counts.mean():.1f} false and "
-            f"{self.missing_neighbors.counts.mean():.1f} missing neighbours a point"
+            f"{self.missing_neighbors.counts.mean():.1f} missing neighbours per point"
         )
 
     __repr__ = __str__
@@ -284,7 +284,7 @@ def _new_rows(X_new: Any, Y_new: Any, flat: Table, metric: Metric) -> tuple[Tabl
     """The new rows and their places in the map."""
     if not has_rows(metric):
         raise InvalidParameterError(
-            "new rows can be judged under a named metric only, by which they can be compared with X."
+            "new rows can only be evaluated under a named metric, so that they can be compared with X."
         )
     if Y_new is None:
         raise InvalidParameterError("X_new needs Y_new, the places of the new rows in the map.")
@@ -324,7 +324,7 @@ def _rank_error(data: Lists, shown: Lists, k: int) -> NDArray[np.float64]:
 
 
 def _place(entries: Lists, lists: Lists) -> NDArray[np.float64]:
-    """Place, from 1 on, of entries in the same row's list; one beyond its end for those that are not there."""
+    """Position, counted from 1, of entries in the list of the same row; one beyond its end for entries that are not in the list."""
     same = entries[:, :, None] == lists[:, None, :]
     return np.where(same.any(axis=2), same.argmax(axis=2), lists.shape[1]) + 1.0
 
@@ -347,7 +347,7 @@ def _stretch(
 
 
 def _linear_fit(square: NDArray[np.float64], moved: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of each neighbourhood the d × d matrix that takes its main directions in the data to the map, by least squares."""
+    """For each neighbourhood, the d × d matrix that maps its main directions in the data to the map, by least squares."""
     # Inner products of the neighbours as seen from the point; half the squares of its own distances remain.
     own = square[:, 0, 1:]
     gram = 0.5 * (own[:, :, None] + own[:, None, :] - square[:, 1:, 1:])

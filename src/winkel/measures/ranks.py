@@ -21,8 +21,8 @@ from .sources import DenseRows, Indices, Rows, RowSource, blocks, map_neighbors
 
 PASSED = ("data_neighbors", "map_neighbors", "ranks_in_data", "ranks_in_map", "co_ranks", "distance_sums")
 
-_ALL_PAIRS = 500_000  # up to so many pairs (1 000 rows) all are ranked
-_MOST_PAIRS = 20_000_000  # as many as are ranked when all are asked for
+_ALL_PAIRS = 500_000  # up to this number of pairs (1 000 rows), all are ranked
+_MOST_PAIRS = 20_000_000  # largest number of pairs that are ranked if all are requested
 _SAMPLED_PAIRS = 200_000
 _GROUPS = 50
 
@@ -220,7 +220,9 @@ class PairDistances:
             correlation(average_ranks(a), average_ranks(b))
             for a, b in zip(np.array_split(self.data, _GROUPS), np.array_split(self.map, _GROUPS))
         ]
-        half = half_width(np.array(parts), 2**62, 2.0)  # pairs are so many that those drawn are none of them
+        half = half_width(
+            np.array(parts), 2**62, 2.0
+        )  # there are so many pairs that the sample is a negligible share
         return value, (max(-1.0, value - half), min(1.0, value + half))
 
 

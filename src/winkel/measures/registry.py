@@ -332,7 +332,7 @@ def _check(name: Any, range: Any, better: Any, needs: Any) -> None:
 
 
 def _source(function: Any) -> tuple[str, str]:
-    """Where a function was written; one that is defined again, as in a notebook, replaces itself."""
+    """Where a function was defined; a function that is defined again at the same place, as in a notebook, replaces the older one."""
     return str(getattr(function, "__module__", "")), str(getattr(function, "__qualname__", repr(function)))
 
 

@@ -19,7 +19,7 @@ TORN_FROM = (
     0.05  # share of a piece's neighbour links that lead out of it, beyond which it is torn and no cluster
 )
 _NEIGHBOR, _REACH = 5, 3.0
-_CELLS = 14  # bands gather the cut links that begin, and end, in one cell of a grid of so many over the map
+_CELLS = 14  # cells along each side of a grid over the map; a band joins the cut links that begin in one cell and end in one cell
 _LEAST_SHARE = 0.01  # of a piece's links: a seam with fewer is not drawn
 _MOST_BANDS = 400
 _HALF_WIDTH = 1.5  # in standard deviations of where the links end
@@ -122,7 +122,7 @@ class Tearing:
         return Seams(ends[kept], np.maximum(widths[kept], _THINNEST * extent), count[kept])
 
     def _shown_links(self) -> Indices:
-        """The cut links of a torn piece, each once, from its piece of smaller number on, without those of faint seams."""
+        """The cut links of torn pieces, each once and beginning in the piece with the smaller number, without those of faint seams."""
         ends = self.piece[self.cut_links]
         links = np.where((ends[:, 0] < ends[:, 1])[:, None], self.cut_links, self.cut_links[:, ::-1])
         links = np.unique(links, axis=0)

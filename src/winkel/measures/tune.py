@@ -25,7 +25,7 @@ from .registry import Score, ScoreDefinition
 from .sources import map_neighbors, map_table
 
 _RESAMPLES = 1000
-_CLOSE = 0.05  # candidates that win at least this share of resamples cannot be told from the best
+_CLOSE = 0.05  # candidates that win at least this share of resamples cannot be distinguished from the best
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ class Tuning:
     @property
     def _summary(self) -> str:
         others = len(self.alike) - 1
-        doubt = "no other comes close" if others == 0 else f"{others} more cannot be told from it"
+        doubt = "no other comes close" if others == 0 else f"{others} more cannot be distinguished from it"
         return (
             f"recommended: {dict(self.best)}, best in {self.confidence:.0%} of resamples of {self.n_measured} rows and "
             f"{self.n_runs} runs; {doubt}"
@@ -229,7 +229,7 @@ def tune(
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """What was found for one choice; arrays are runs × rows, or runs × 1 for a score without values of rows."""
+    """The results for one choice; arrays are runs × rows, or runs × 1 for a score without values per row."""
 
     parameters: Mapping[str, Any]
     value: float
@@ -263,7 +263,7 @@ def _stability_weight(wanted: float | None, definition: ScoreDefinition) -> floa
 
 
 def _largest_graph(estimator: Any, data: Data, choices: list[dict[str, Any]], run: Run) -> Graph | None:
-    """One graph for all, unless a choice changes what a graph is."""
+    """One neighbour graph for all choices, unless a choice changes a parameter on which the graph depends."""
     if any("metric" in choice for choice in choices) or not all(
         takes_graph(fresh(estimator, run.seed, **choice)) for choice in choices
     ):
@@ -286,7 +286,7 @@ def _maps(
 def _scores(
     measured: Measured, maps: list[Table], definition: ScoreDefinition
 ) -> tuple[float, NDArray[np.float64]]:
-    """The mean score of the maps; and how good each run and row is, 1 being the best of a finite range."""
+    """The mean score of the maps, and the goodness of each run and row, where 1 is the best of a finite range."""
     contexts = measured.contexts(maps, definition.needs, baseline=False)
     found = [definition.evaluate(context) for context in contexts]
     points = [score.per_point for score in found]

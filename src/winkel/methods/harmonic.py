@@ -152,7 +152,7 @@ def _quadratic(
     graph: Graph, anchors: Anchored, n_components: int, pulls: Pulls | None, n_jobs: int | None
 ) -> Problem:
     if graph.n_edges == 0:
-        raise InvalidInputError("the graph has no edges, so nothing ties the items to one another.")
+        raise InvalidInputError("the graph has no edges, so nothing connects the items.")
     weights = graph.weights.astype(np.float64)
     return Problem(
         graph.edges,
@@ -175,7 +175,7 @@ def _labelled(graph: Graph, labels: ArrayLike, unknown: object) -> tuple[NDArray
     known = np.asarray(marked != unknown)
     if known.shape != marked.shape or not known.any():
         raise InvalidInputError(
-            f"No item has a label: every entry is {unknown!r}, the mark of an unknown one. Label at least one item of "
-            "each class, or say by `unknown` which mark stands for the others."
+            f"No item has a label: every entry is {unknown!r}, the mark of an unknown label. Label at least one item of "
+            "each class, or set `unknown` to the mark that you use for the other items."
         )
     return marked, known

@@ -1,4 +1,4 @@
-"""Where a map begins: principal components, the spectral embedding of a graph, scaling of path lengths; and where a new row does."""
+"""Where a map starts: principal components, the spectral embedding of a graph, scaling of path lengths; and where a new row starts."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SAMPLE, _OVERSAMPLING, _SUBSPACE_ITERATIONS = 10_000, 8, 8  # of principal compo
 # A start by principal components: its standard deviation in terms of the root (in space, the cube root) of the number of rows, in
 # units of the Cauchy penalty; where rows far out end, and the noise, in standard deviations.
 _START_WIDTH, _WIDEST, _START_NOISE = 0.02, 3.0, 0.01
-# Rows farther from the mean than so many times the median of their distances count as if they were there, and those farther still
-# do not count: bad rows, far out, would else decide where all others begin.
+# Rows that are farther from the mean than _FAR_OUT times the median distance count as if they were at that distance; rows farther than
+# _TOO_FAR times do not count. Otherwise bad rows far out would determine where all others start.
 _FAR_OUT, _TOO_FAR, _MEAN_ROUNDS = 3.0, 9.0, 5
 _BLOCK = 2**18  # entries of rows whose distances are taken at once
-_PIVOTS = 100  # of pivot MDS; its authors see no gain beyond about as many
-_NEAREST = 15  # neighbours at whose places a new row may begin
-# Mid-near pairs: partners of a row, at most and in all; rows that each is the nearest of; rows that are done at a time.
+_PIVOTS = 100  # of pivot MDS; its authors see no gain from more
+_NEAREST = 15  # neighbours at whose places a new row may start
+# Mid-near pairs: partners of a row, partners in total, random rows of which each partner is the nearest, rows handled at a time.
 _PARTNERS, _MOST_PARTNERS, _CANDIDATES, _MID_NEAR_ROWS = 10, 400_000, 6, 4096
 
 
@@ -44,9 +44,9 @@ def principal_start(X: FloatArray, n_components: int) -> FloatArray:
 
 
 def rough_principal_start(X: Any, n_components: int, run: Run, *, directions: bool = False) -> FloatArray:
-    """`principal_start` of dense or sparse rows, from a sample and by a few subspace iterations: as precise as a start needs to be.
+    """`principal_start` of dense or sparse rows, from a sample and by a few subspace iterations, which is precise enough for a start.
 
-    With `directions`, rows are compared by their directions alone.
+    With `directions`, only the directions of rows are used.
     """
     n = X.shape[0]
     sample = X if n <= SAMPLE else X[principal_sample(n, run)]
@@ -55,15 +55,15 @@ def rough_principal_start(X: Any, n_components: int, run: Run, *, directions: bo
 
 
 def wide_start(rows: Any, n_components: int, metric: Metric, run: Run) -> FloatArray:
-    """Principal components of the rows, as wide as `widened` makes them."""
+    """Principal components of the rows, scaled by `widened`."""
     directions = metric in ("cosine", "correlation")
     return widened(rough_principal_start(rows, n_components, run, directions=directions), run)
 
 
 def widened(Y: FloatArray, run: Run) -> FloatArray:
-    """Coordinates so wide that what is far apart stays so, and so narrow that strands can find each other.
+    """Coordinates scaled such that distant parts stay apart, while connected strands can still find each other.
 
-    Rows far out are drawn in: they would squeeze all others together.
+    Rows far out are moved inwards, because they would squeeze all others together.
     """
     spread = float(Y.std(axis=0).max())
     Y = _WIDEST * tanh(Y / (_WIDEST * (spread if spread > 0 else 1.0)))
@@ -73,14 +73,14 @@ def widened(Y: FloatArray, run: Run) -> FloatArray:
 
 
 def principal_sample(n: int, run: Run) -> NDArray[np.int64]:
-    """The rows of n that principal components for a start are taken from, ascending."""
+    """The row numbers, out of n and ascending, from which the principal components of a start are computed."""
     return np.sort(run.stream("principal").permutation(n)[:SAMPLE])
 
 
 def principal_axes(
     sample: Any, n_components: int, run: Run, *, directions: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The mean of rows, and roughly the directions of their largest variance as columns; rows far out are drawn in."""
+    """The mean of rows, and approximate directions of their largest variance as columns; rows far out are moved inwards."""
     m = sample.shape[1]
     scale = _inverse_lengths(sample) if directions else np.ones(sample.shape[0])
     mean, weight = _mean_and_weights(sample, scale, run)
@@ -100,7 +100,7 @@ def principal_axes(
 def _mean_and_weights(
     rows: Any, scale: NDArray[np.float64], run: Run
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The mean of rows times `scale`, and by what each row's distance from it is multiplied: 1 but for rows far out, 0 for those too far."""
+    """The mean of rows times `scale`, and the factor of each row's distance from it: 1 except for rows far out, and 0 for rows too far out."""
     weight = np.ones(len(scale))
     mean = _times(rows.T, (scale / len(scale))[:, None], run)[:, 0]
     for _ in range(_MEAN_ROUNDS):
@@ -137,7 +137,7 @@ def along_axes(
     *,
     directions: bool = False,
 ) -> FloatArray:
-    """Coordinates of rows along axes, each row by itself; zeros beyond the number of axes."""
+    """Coordinates of rows along axes, each row on its own; zeros beyond the number of axes."""
     scale = _inverse_lengths(X) if directions else np.ones(X.shape[0])
     Y = scale[:, None] * _times(X, top, run) - matmul(mean, top)
     return np.pad(Y, ((0, 0), (0, n_components - Y.shape[1])))
@@ -157,7 +157,7 @@ def _lengths(X: Any) -> NDArray[np.float64]:
 
 
 def _inverse_lengths(X: Any) -> NDArray[np.float64]:
-    """One over the Euclidean length of each row; one where that is zero."""
+    """1 divided by the Euclidean length of each row; 1 for rows of length zero."""
     length = _lengths(X)
     return 1 / np.where(length > 0, length, 1)
 
@@ -165,7 +165,7 @@ def _inverse_lengths(X: Any) -> NDArray[np.float64]:
 def check_multigrid(
     problem: Laplacian, n_components: int, run: Run, advice: str, bytes_a_tie: float = 130.0
 ) -> None:
-    """Raise MemoryLimitError where a start by multigrid, with what is held beside it, is forecast to need more than the limit."""
+    """Raise MemoryLimitError if a start by multigrid, with everything held at the same time, is forecast to need more than the limit."""
     need = 6e6 + bytes_a_tie * problem.weights.nnz + problem.n * (580.0 + 155.0 * block_width(n_components))
     run.check_memory(need, f"A spectral start of {problem.n} rows by multigrid", advice)
 
@@ -173,7 +173,7 @@ def check_multigrid(
 def spectral_start(graph: Graph, n_components: int, run: Run) -> FloatArray:
     """The spectral embedding of a graph with unit variance in each coordinate.
 
-    This is the quadratic problem's solution, as precise as a start needs to be.
+    This is the solution of the quadratic problem, precise enough for a start.
     """
 
     def ask(problem: Laplacian) -> None:
@@ -205,10 +205,10 @@ def mid_near_partners(n: int) -> int:
 def mid_near_pairs(
     n: int, distances: Callable[[IntArray, IntArray], FloatArray], run: Run
 ) -> NDArray[np.int32]:
-    """Pairs i < j of rows of which one is the nearest of six that the other drew at random (Wang et al. 2021).
+    """Pairs i < j of rows in which one row is the nearest of six random partners of the other (Wang et al. 2021).
 
-    They are neither neighbours nor strangers, and know the arrangement of the whole, of which neighbours know nothing. Rows far
-    out, to which all others are as far, have none: a few bad rows would tie the whole together.
+    They are closer than random pairs but usually not neighbours, so they show the overall arrangement, which neighbours do not. Rows far
+    out, to which all other rows are about equally far, have no such pairs; otherwise a few bad rows would connect everything.
     `distances` compares rows i (k,) with rows J (k × c) each.
     """
     each = mid_near_partners(n)
@@ -230,8 +230,8 @@ def mid_near_pairs(
 
 
 def rows_compared(rows: Any, metric: Metric, run: Run) -> Callable[[IntArray, IntArray], FloatArray]:
-    """The `distances` of `mid_near_pairs` for dense or sparse rows: of their directions where the metric is one of directions,
-    else Euclidean, which is near enough to any other and cheap.
+    """The `distances` of `mid_near_pairs` for dense or sparse rows: between directions if the metric compares directions,
+    otherwise Euclidean, which is cheap and close enough to other metrics.
     """
     compared = str(metric) if metric in ("cosine", "correlation") else "euclidean"
     if issparse(rows):
@@ -258,7 +258,7 @@ def _sparse_rows_compared(rows: Any) -> Callable[[IntArray, IntArray], FloatArra
 
 
 def weighted_mean(Y: FloatArray, index: NDArray[np.int32], distance: FloatArray) -> NDArray[np.float64]:
-    """Mean position of each new row's neighbours (q × k), nearer ones counting more; summed neighbour by neighbour."""
+    """Mean position of the neighbours (q × k) of each new row, in which nearer neighbours count more; summed neighbour by neighbour."""
     weight = 1 / (1e-12 + distance.astype(np.float64))
     weight /= weight.max(axis=1, keepdims=True)
     total: NDArray[np.float64] = np.zeros(len(weight))
@@ -270,7 +270,7 @@ def weighted_mean(Y: FloatArray, index: NDArray[np.int32], distance: FloatArray)
 
 
 def neighbor_width(Y: FloatArray, lists: NDArray[np.int32], rows: IntArray | None = None) -> float:
-    """The median distance on the map between `rows`, or all, and the nearest of those that they list; 1 where that is nothing."""
+    """The median distance on the map between `rows` (or all rows) and the nearest of their listed neighbours; 1 if that is zero."""
     own = np.arange(len(lists)) if rows is None else rows
     near = lists[own, :_NEAREST]
     square: NDArray[np.float64] = np.zeros(near.shape)
@@ -283,10 +283,10 @@ def neighbor_width(Y: FloatArray, lists: NDArray[np.int32], rows: IntArray | Non
 def densest_neighbor(
     Y: NDArray[np.float64], index: NDArray[np.int32], weights: FloatArray, width: float
 ) -> NDArray[np.float64]:
-    """The place of that one of each new row's nearest neighbours about which most of the weights (q × k) of all of them lie.
+    """For each new row, the place of the neighbour around which most of the weight (q × k) of all its neighbours is concentrated.
 
-    A row whose neighbours lie in several places has a minimum of its objective in each, and the lowest is often where there is
-    room and not where most of its neighbours are. Weights fade by the Cauchy kernel of that width.
+    If the neighbours of a row are in several places, its objective has a minimum in each, and the lowest minimum is often where there is
+    space and not where most of its neighbours are. Weights decay with distance by the Cauchy kernel of the given width.
     """
     near = Y[index[:, :_NEAREST]]
     density: NDArray[np.float64] = np.zeros(near.shape[:2])

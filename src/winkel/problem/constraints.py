@@ -384,7 +384,7 @@ def as_placed_items(what: str, indices: ArrayLike, values: ArrayLike) -> tuple[I
         )
     if positions.ndim != 2 or len(positions) != len(items) or not np.isfinite(positions).all():
         raise InvalidParameterError(
-            f"{what} needs one finite position a named item, an array of shape ({len(items)}, n_components); "
+            f"{what} needs one finite position per named item, an array of shape ({len(items)}, n_components); "
             f"got shape {positions.shape}{'' if np.isfinite(positions).all() else ' with values that are not finite'}."
         )
     if len(np.unique(items)) != len(items):

@@ -30,7 +30,7 @@ from .problem import Problem
 
 Matrix = NDArray[np.float64]
 
-FACTORISE_UP_TO = 5000  # free items; the factor of any graph of so many is small
+FACTORISE_UP_TO = 5000  # free items; up to this number, the factor of any graph is small
 MULTIGRID_FROM = 20_000  # free items; below, the diagonal is quicker than setting up a hierarchy
 
 

@@ -30,7 +30,7 @@ KERNELS = ("cauchy", "inv_power", "log", "log1p", "log_ratio")
 TABULATED = "tabulated"  # the kernel of any other distortion, by a table of its values
 
 # Relative root mean square error of the forces in a Problem's background. The Cauchy kernel has no large forces between close
-# points that would hide those of distant ones.
+# points, in which the error of small forces between distant points would not show.
 TOLERANCE, CAUCHY_TOLERANCE = 1e-3, 8e-3
 SMALLEST_TOLERANCE = 1e-5  # below it the exact sum is used
 CHECKED_POINTS = 64
@@ -192,7 +192,7 @@ class Field:
         return self._weighted(*sums, None if charges is None else q, error)
 
     def _finer_and_finer(self, points: FloatArray, q: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Potentials and forces: on a grid where that is fast, then by the tree with smaller and smaller boxes."""
+        """Potentials and forces: first on a grid if that is fast, then by the tree with smaller and smaller boxes."""
         k = self.kernel
         grid = self.suitable_grid(points) if self._may_use_grid else None
         if grid is not None:
@@ -269,7 +269,7 @@ class Field:
         q = np.ones(len(points), points.dtype) if charges is None else np.asarray(charges, dtype=points.dtype)
         if q.shape != (len(points),) or not np.isfinite(q).all():
             raise InvalidInputError(
-                f"charges must be finite, one a point: shape ({len(points)},); got shape {q.shape}, "
+                f"charges must be finite, one per point: shape ({len(points)},); got shape {q.shape}, "
                 f"{int(np.sum(~np.isfinite(q)))} entries not finite."
             )
         return points, np.ascontiguousarray(q)
@@ -277,8 +277,8 @@ class Field:
 
 # By dimension: A and c of the error A exp(-c / spacing) that forces on a grid have at most, as measured on maps of 70 000 images.
 _GRID_ERROR = {2: (0.67, 2.1), 3: (0.45, 2.28)}
-# Where there are so many nodes for each point, forces are sums of few pairs, and a grid that serves dense maps may fail the check: there
-# the grid is made for this share of the tolerance.
+# If there are more than _SPARSE nodes per point, forces are sums of few pairs, and a grid that is good enough for dense maps may fail the check.
+# The grid is then made for this share of the tolerance.
 _SPARSE, _SPARSE_SHARE = 4.0, 0.4
 
 
@@ -336,7 +336,7 @@ def relative_error(found: FloatArray, exact: FloatArray) -> float:
 
 
 def _ladder(kernel: Kernel, n_components: int, tolerance: float) -> tuple[_core.FieldRules, ...]:
-    """Rules for when a box may stand for its points, coarse to fine; none where every pair is summed."""
+    """Rules for when a box may represent its points, from coarse to fine; none if every pair is summed."""
     if n_components not in _RUNGS or tolerance < SMALLEST_TOLERANCE:
         return ()
     rungs = _RUNGS[n_components]
@@ -371,7 +371,7 @@ def _rules(
 def _rules_of_any(
     source: Distortion, n_components: int, tolerance: float, nodes: int, separation: float
 ) -> _core.FieldRules:
-    """Rules for a function of which only its values are known: scale-free but where its force fades out."""
+    """Rules for a function of which only values are known: scale-free, except where its force decays."""
     length, reach = decay(source, n_components, tolerance)
     return _core.FieldRules(
         nodes=nodes,

@@ -160,7 +160,7 @@ class GridField:
         return fine
 
     def _periodic(self, held: FloatArray, spacing: float, part_of: str, reach: float) -> FloatArray:
-        """Charges, in their place, convolved with a part of f; of the period, only the rows that are asked for are transformed."""
+        """Charges convolved in place with a part of f; only the requested rows of the period are transformed."""
         from scipy import fft
 
         rows, cols = held.shape
@@ -183,7 +183,7 @@ class GridField:
         return held
 
     def _spacing(self, extent: float) -> float:
-        """At most the finest; by steps of a root of two, so that transforms of the kernel serve many maps."""
+        """The spacing, at most the finest one, in steps of √2, so that a transform of the kernel can be used for many maps."""
         if extent == 0 or extent >= self._finest * _LEAST_CELLS:
             return self._finest
         steps = math.ceil(2 * math.log2(self._finest * _LEAST_CELLS / extent))
@@ -192,7 +192,7 @@ class GridField:
     def _fresh_transform(
         self, part: str, reach: float, spacing: float, period: int, across: int, dtype: str
     ) -> FloatArray:
-        """A quarter of the transform of a part of f on the period, freed of what spreading and reading by splines do to it."""
+        """A quarter of the transform of a part of f on the period, corrected for spreading and reading by splines."""
         from scipy import fft
 
         # An even function, whose transform is even too and that of a quarter by cosines.
@@ -226,7 +226,7 @@ def part_values(f: Radial, part: str, reach: float, square: Matrix) -> Matrix:
 
 
 def _continued(f: Radial, end: float) -> Callable[[Matrix], Matrix]:
-    """The polynomial in s that leaves f at s = end, where it has the same value and derivatives."""
+    """The polynomial in s that continues f at s = end, with the same value and derivatives there."""
     near_end = _interpolated(f, 25, (0.5 * end, 1.5 * end))
     taylor = [float(near_end.deriv(k)(end)) / math.factorial(k) for k in range(_SMOOTHNESS + 1)]
     return Polynomial(taylor, domain=(end - 1, end + 1))
@@ -252,7 +252,7 @@ def _box(Y: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
 
 
 def _slices(rows: int, row_bytes: int) -> list[slice]:
-    """Slices of rows, each of about so many bytes that memory which was used for one serves the next."""
+    """Slices of rows, of such a size in bytes that the memory of one slice can be reused for the next."""
     step = max(1, SLICE_BYTES // row_bytes)
     return [slice(first, min(rows, first + step)) for first in range(0, rows, step)]
 

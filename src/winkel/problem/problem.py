@@ -57,7 +57,7 @@ class Pulls:
         self.weights = np.asarray(as_weights(weights))
         if self.weights.ndim and len(self.weights) != len(self.indices):
             raise InvalidParameterError(
-                f"Pulls needs a weight for all items or one each; got {len(self.weights)} for {len(self.indices)} items."
+                f"Pulls needs one weight for all items or one for each; got {len(self.weights)} for {len(self.indices)} items."
             )
         if (self.weights < 0).any():
             raise InvalidParameterError("Pulls needs weights that are zero or positive; got a negative one.")
@@ -267,7 +267,7 @@ class Problem(Constrained):
         return self._background_of(self._field.evaluate(self.check_embedding(Y), self.charges).total)[1]
 
     def _background_of(self, total: float) -> tuple[float, float]:
-        """The background's value for the sum over all pairs of its kernel (of weight 1), and its derivative by that sum."""
+        """The value of the background as a function of the sum of its kernel (with weight 1) over all pairs, and its derivative with respect to that sum."""
         assert self._kernel is not None
         weight = self._kernel.weight
         if not self.normalized:
@@ -307,7 +307,7 @@ class Problem(Constrained):
         needed = self.distortion.n_pairs
         if needed is not None and needed != self.n_pairs:
             raise InvalidParameterError(
-                f"The distortion holds data for {needed} pairs, and edges lists {self.n_pairs}; they must be as many."
+                f"The distortion holds data for {needed} pairs, and edges lists {self.n_pairs}; the numbers must be equal."
             )
         if self.normalized and (self._kernel is None or self._kernel.name != "cauchy"):
             raise InvalidParameterError(
@@ -321,7 +321,7 @@ class Problem(Constrained):
             self.background is None or q.shape != (self.n_items,) or not np.isfinite(q).all()
         ):
             raise InvalidParameterError(
-                f"charges go with a background and must be finite, of shape ({self.n_items},); "
+                f"charges need a background and must be finite, of shape ({self.n_items},); "
                 f"got shape {q.shape} and background={self.background!r}."
             )
 
@@ -334,7 +334,7 @@ def checked_components(n_components: int, n: int) -> int:
     m = integer("n_components", n_components, 1)
     if n * (m + 7) >= 2**31:  # the core pads rows by up to seven components
         raise InvalidParameterError(
-            f"An embedding may have just under 2**31 entries; {n} items in {n_components} dimensions are more. "
+            f"An embedding may have fewer than 2**31 entries; {n} items in {n_components} dimensions are more. "
             "Use fewer components, or embed a sample as landmarks."
         )
     return m
@@ -380,7 +380,7 @@ def _check_unique(edges: IntArray) -> None:
 
 
 def _keys(edges: IntArray) -> NDArray[np.int64]:
-    """A number for each pair, whichever of its items comes first."""
+    """A number for each pair, independent of the order of its items."""
     a, b = edges[:, 0], edges[:, 1]
     return np.minimum(a, b).astype(np.int64) * 2**31 + np.maximum(a, b)
 

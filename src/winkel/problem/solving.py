@@ -108,7 +108,7 @@ class _Joined:
 
 @dataclass(frozen=True)
 class _Task:
-    """What the loop is handed, what the result's settings say of it, and the Problem that identifies its checkpoint."""
+    """The input of the loop, its description in the settings of the result, and the Problem that identifies its checkpoint."""
 
     solver: Any
     problem: Any
@@ -245,7 +245,7 @@ def _lbfgs(problem: Problem, start: ArrayLike | None, settings: SolverSettings, 
 
 
 def _staged(task: _Task, stages: Sequence[Stage], max_iter: int) -> _Task:
-    """The task led up to by problems with another share of the background, at each of which rows move by small steps only."""
+    """The task with preceding problems that have another share of the background, in each of which rows only take small steps."""
     if not isinstance(task.solver, LBFGS):
         raise InvalidParameterError(f'Stages are for solver="lbfgs"; the solver here is {task.solver.name}.')
     problems = [stage.of(task.problem) for stage in stages]
@@ -295,7 +295,7 @@ def _stochastic(
 
 
 def _described(problem: Problem, settings: SolverSettings | None = None) -> dict[str, Any]:
-    """What the settings of a result say of its problem and, where it had a choice, of its solver."""
+    """The description of the problem and, if there was a choice, of the solver, in the settings of a result."""
     described: dict[str, Any] = {"distortion": type(problem.distortion).__name__}
     if settings is not None:
         described |= {"tol": float(settings.tol), "memory_size": int(settings.memory_size)}
@@ -303,7 +303,7 @@ def _described(problem: Problem, settings: SolverSettings | None = None) -> dict
 
 
 def _fingerprint(problem: Problem, Y0: FloatArray) -> dict[str, object]:
-    """The gradient at the start tells problems apart by all that matters: pairs, distortion and pulls."""
+    """The gradient at the start, which distinguishes problems by everything that matters: pairs, distortion and pulls."""
     return {"pairs": digest(problem.edges), "gradient": digest(problem.evaluate(Y0)[1])}
 
 

@@ -162,7 +162,7 @@ class ChunkStream:
     ) -> None:
         if not callable(chunks):
             raise InvalidParameterError(
-                "chunks must be a function that gives chunks of pairs, so that each pass can begin anew; "
+                "chunks must be a function that returns chunks of pairs, so that each pass can start again; "
                 f"got {type(chunks).__name__}. Wrap a list as `lambda: the_list`."
             )
         self._chunks = chunks
@@ -249,7 +249,7 @@ def _shuffled(n: int, epoch: int, seed: int) -> IntArray:
 
 
 def _pairs(edges: ArrayLike) -> IntArray:
-    """Pairs as an array, still mapped if it is a mapped one; what they name is checked batch by batch."""
+    """Pairs as an array, which stays memory-mapped if it was; item numbers are checked batch by batch."""
     array = np.asanyarray(edges)
     if array.ndim != 2 or array.shape[1] != 2 or not len(array) or not np.issubdtype(array.dtype, np.integer):
         raise InvalidInputError(
@@ -263,7 +263,7 @@ def _check_data(edges: IntArray, data: tuple[FloatArray, ...]) -> None:
     for column in data:
         if column.shape != (len(edges),):
             raise InvalidInputError(
-                f"Vectors that come with pairs must have one entry a pair, shape ({len(edges)},); "
+                f"Vectors that come with pairs must have one entry per pair, shape ({len(edges)},); "
                 f"got shape {column.shape}."
             )
 
@@ -347,7 +347,7 @@ def _map(path: Path) -> NDArray[Any]:
         return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (ValueError, EOFError) as error:
         raise InvalidInputError(
-            f"{str(path)!r} is not a .npy file of numbers ({error}). Write it by np.save."
+            f"{str(path)!r} is not a .npy file of numbers ({error}). Write it with np.save."
         ) from None
 
 
@@ -364,7 +364,7 @@ def _map_member(path: Path, name: str) -> NDArray[Any]:
     if member.compress_type != zipfile.ZIP_STORED:
         raise InvalidInputError(
             f"{name!r} in {str(path)!r} is compressed, so it cannot be mapped. "
-            "Write the file by np.savez, not np.savez_compressed."
+            "Write the file with np.savez, not np.savez_compressed."
         )
     with path.open("rb") as file:
         file.seek(member.header_offset)

@@ -74,7 +74,7 @@ class VolumeField:
         return HeldField(self._convolved(held, spacing), origin, spacing)
 
     def _convolved(self, held: FloatArray, spacing: float) -> FloatArray:
-        """The potential at the nodes of the charges that they hold."""
+        """The potential at the nodes, from the charges on them."""
         if held.size < _TWO_GRIDS:
             return self._periodic(held, spacing, "whole", 0.0)
         reach = _REACH * spacing
@@ -105,7 +105,7 @@ class VolumeField:
         _core.volume_double(coarse, fine, 0, self._threads)
 
     def _periodic(self, held: FloatArray, spacing: float, part: str, reach: float) -> FloatArray:
-        """Charges convolved with a part of f; only planes and rows that hold or are asked for something are transformed."""
+        """Charges convolved with a part of f; only planes and rows with charges or with requested values are transformed."""
         from scipy import fft
 
         a, b, c = held.shape
@@ -127,7 +127,7 @@ class VolumeField:
         return np.ascontiguousarray(potential[:, :, :c])
 
     def _spacing(self, extent: float) -> float:
-        """At most the finest; by steps of a root of two, so that transforms of the kernel serve many maps."""
+        """The spacing, at most the finest one, in steps of √2, so that a transform of the kernel can be used for many maps."""
         if extent == 0 or extent >= self._finest * _LEAST_CELLS:
             return self._finest
         steps = math.ceil(2 * math.log2(self._finest * _LEAST_CELLS / extent))
@@ -136,7 +136,7 @@ class VolumeField:
     def _fresh_transform(
         self, part: str, reach: float, spacing: float, periods: tuple[int, int, int], dtype: str
     ) -> FloatArray:
-        """An octant of the transform of a part of f on the period, freed of what spreading and reading by splines do to it."""
+        """An octant of the transform of a part of f on the period, corrected for spreading and reading by splines."""
         from scipy import fft
 
         x, y, z = (np.square(np.arange(p // 2 + 1) * spacing) for p in periods)

@@ -72,7 +72,7 @@ def make_rows(folder: Folder, source: Source, layout: Layout, metric: str, engin
 
 
 def _copy_all(folder: Folder, source: Source, metric: str, engine: Engine, run: Run) -> None:
-    """Write "copy". Shards that cannot be used are named, and those of files that were mended since are read again."""
+    """Write "copy". Shards that cannot be used are named; shards of files that were repaired since are read again."""
     stamp, offset = folder.once("offset", lambda: [source.stamp(0), _offset(source, metric)])
     if stamp != source.stamp(0):  # what is subtracted from all rows was another file's
         folder.forget("offset", "copied")
@@ -101,7 +101,7 @@ def cell_count(n: int) -> int:
 
 
 def _offset(source: Source, metric: str) -> list[float]:
-    """What is subtracted from all rows: norms that are large beside distances would cancel."""
+    """The vector that is subtracted from all rows, because norms that are large compared with distances would cause cancellation."""
     if metric != "euclidean":
         return [0.0] * source.shape[1]
     first = dense(source.shard(0).values)
@@ -115,7 +115,7 @@ def dense(values: Any) -> FloatArray:
 
 
 def _copy(k: int, folder: Folder, source: Source, metric: str, offset: FloatArray) -> dict[str, str | None]:
-    """A shard copied: the stamp of its file, or what is wrong with it."""
+    """Copy a shard, and return the stamp of its file, or the problem with it."""
     try:
         stamp = source.stamp(k)
         folder.write("copy", int(source.starts[k]), _prepared(source, k, metric, offset))
@@ -131,16 +131,14 @@ def _prepared(source: Source, k: int, metric: str, offset: FloatArray) -> FloatA
     if metric == "euclidean":
         moved = values - offset
         if not float(np.abs(moved).max(initial=0)) < _LARGEST:
-            raise InvalidInputError(
-                f"{place} has values beyond {_LARGEST:g}; bring the data to another unit."
-            )
+            raise InvalidInputError(f"{place} has values beyond {_LARGEST:g}; change the unit of the data.")
     else:
         moved, zero = unit_rows(values, metric)
         if zero.any():
             row = int(source.starts[k]) + int(np.argmax(zero))
             raise InvalidInputError(
-                f"{place}: row {row} has no direction (all values zero, or equal under correlation), which metric="
-                f"{metric!r} compares. Leave such rows out."
+                f"{place}: row {row} has no direction (all values zero, or equal under correlation), but metric="
+                f"{metric!r} compares directions. Leave such rows out."
             )
     return np.asarray(moved.astype(np.float32))
 
@@ -165,7 +163,7 @@ def _make_centres(folder: Folder, n: int, run: Run) -> int:
 
 
 def _side_by_side(points: FloatArray) -> IntArray:
-    """An order in which near points are near: halves along the widest side, and their halves, and so on."""
+    """An order in which close points are near each other: halves along the widest side, then halves of these, and so on."""
     order = np.arange(len(points))
     parts = [(0, len(points))]
     while parts:
@@ -205,7 +203,7 @@ def _order(folder: Folder) -> int:
 
 
 def _gather(k: int, folder: Folder, layout: Layout) -> None:
-    """A block of rows in the order of cells, and the cells that each is to search."""
+    """A block of rows in the order of cells, and the cells in which each row searches."""
     first, last = layout.span(k)
     order = np.array(folder.map("order")[first:last])
     rows = folder.map("copy")[order]

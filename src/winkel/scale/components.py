@@ -152,7 +152,7 @@ def find_components(source: Source, count: int, engine: Engine, run: Run) -> Com
 
 
 class _Covariance:
-    """The covariance of the rows of a source, known by its products with blocks of vectors: each is a pass over the shards."""
+    """The covariance of the rows of a source, given by its products with blocks of vectors; each product is a pass over the shards."""
 
     def __init__(self, source: Source, engine: Engine, run: Run) -> None:
         self._source, self._engine, self._run = source, engine, run
@@ -185,7 +185,7 @@ class _Covariance:
 def _moments(
     number: int, source: Source, centre: Vector, block: Vector | None, n_jobs: int
 ) -> tuple[Vector, Vector, float]:
-    """Of a shard's rows x less the centre: Σ x xᵀ times a block (the whole for None), Σ x and Σ |x|²."""
+    """For the rows x of a shard minus the centre: Σ x xᵀ times a block (or the full matrix for None), Σ x and Σ |x|²."""
     values = source.shard(number).values
     if issparse(values):
         rows = values.astype(np.float64)

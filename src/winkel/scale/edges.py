@@ -42,7 +42,7 @@ def make_pairs(
 
 
 def _give(number: int, folder: Folder, layout: Layout, n_neighbors: int, metric: str, n_jobs: int) -> None:
-    """What the rows of a block give, and the same sorted by who receives it."""
+    """The weights that the rows of a block give, and the same weights sorted by the receiving row."""
     first, last = layout.span(number)
     index, distance = (folder.read(name, first, last) for name in ("neighbors", "distances"))
     if metric != "euclidean":  # of directions: 1 − cos is half the square
@@ -57,7 +57,7 @@ def _give(number: int, folder: Folder, layout: Layout, n_neighbors: int, metric:
 
 
 def _pair(number: int, folder: Folder, layout: Layout) -> tuple[int, float]:
-    """The compressed rows of a block: what its rows give, plus what they receive."""
+    """The compressed rows of a block: the weights that its rows give, plus those they receive."""
     first, last = layout.span(number)
     index = folder.read("neighbors", first, last)
     rows, k = index.shape
@@ -78,7 +78,7 @@ def _pair(number: int, folder: Folder, layout: Layout) -> tuple[int, float]:
 
 
 def _received(folder: Folder, sender: int, first: int, last: int) -> tuple[Any, ...]:
-    """What a block sent to rows first to last: to whom, from whom and how much."""
+    """The weights that a block sent to rows first to last: receivers, senders and weights."""
     sent = folder.map(f"sent-{sender}")
     lo, hi = np.searchsorted(sent[0], [first, last])
     return (

@@ -22,7 +22,7 @@ _LOOK, _FETCH = (
     5.0,
     600.0,
 )  # seconds between two looks at the workers; and within which a result must be handed over
-_GO_ON = "What was done is kept: the same call with the same folder goes on from there."
+_GO_ON = "Finished work is kept: the same call with the same folder continues from there."
 
 
 class Engine(Protocol):
@@ -123,7 +123,7 @@ class DaskEngine:
                 future.cancel()
 
     def _result(self, future: Any) -> Any:
-        """What a task gave, once it is there; an error where nobody is left to work on it."""
+        """The result of a task, once it is available; an error if no worker is left."""
         from distributed import CancelledError, KilledWorker
 
         try:
@@ -143,14 +143,14 @@ class DaskEngine:
             raise WorkerError(f"The Dask scheduler was lost ({error}). {_GO_ON}") from error
 
     def _workers(self) -> int:
-        """How many workers there are; an error where the scheduler does not say."""
+        """The number of workers; an error if the scheduler does not answer."""
         try:
             return len(self.client.nthreads())
         except (OSError, RuntimeError) as error:
             raise WorkerError(f"The Dask scheduler does not answer ({error}). {_GO_ON}") from error
 
     def _wait(self, future: Any) -> None:
-        """Wait until a task has ended, as long as there is someone who may work on it."""
+        """Wait until a task has ended, as long as there is a worker for it."""
         from distributed import wait
 
         alone: float | None = None  # since when there has been no worker

@@ -24,7 +24,7 @@ from ..typing import FloatArray
 from .engine import Engine, explained
 
 _IDENTITY = "run.json"
-# What a person is told of the stages.
+# Descriptions of the stages for the progress display.
 _WORDS = {
     "copied": "shards read",
     "assigned": "cells of rows",

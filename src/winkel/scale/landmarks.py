@@ -102,7 +102,7 @@ def _spread_out(source: Source, order: IntArray, count: int, run: Run) -> IntArr
 
 
 def _bring_up_to_date(square: NDArray[np.float64], source: Source, new: IntArray, run: Run) -> None:
-    """Squared distances of all rows to the nearest that was drawn, once `new` rows were."""
+    """Update the squared distances of all rows to the nearest drawn row, after `new` rows were drawn."""
     points = source.rows(new)
     for k in range(source.n_shards):
         part = square[source.starts[k] : source.starts[k + 1]]
@@ -111,14 +111,14 @@ def _bring_up_to_date(square: NDArray[np.float64], source: Source, new: IntArray
 
 
 def _drawn(weight: NDArray[np.float64], taken: IntArray, count: int, run: Run, purpose: str) -> IntArray:
-    """`count` rows that are not taken, drawn by weight without replacement; those without weight only where others run out."""
+    """`count` rows that are not taken, drawn by weight without replacement; rows without weight only if there are no others left."""
     keys = _keys(weight, run, purpose)
     keys[taken] = np.nan  # which is last
     return np.argsort(keys, kind="stable")[:count]
 
 
 def _keys(weight: NDArray[np.float64], run: Run, purpose: str) -> NDArray[np.float64]:
-    """Keys of which the smallest are a weighted sample without replacement: −log(u)/w (Efraimidis and Spirakis 2006)."""
+    """Keys −log(u)/w, the smallest of which are a weighted sample without replacement (Efraimidis and Spirakis 2006)."""
     uniform = np.maximum(run.stream(purpose).uniform(len(weight)), 2.0**-53)
     with np.errstate(divide="ignore"):
         return np.asarray(-log(uniform) / weight)

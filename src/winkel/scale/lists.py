@@ -58,7 +58,7 @@ def _find(folder: Folder, layout: Layout, k: int, engine: Engine, run: Run, targ
 def _round(
     folder: Folder, layout: Layout, r: int, k: int, reach: FloatArray, engine: Engine, run: Run
 ) -> tuple[float, float, float, int]:
-    """Lists r + 1 from lists r, and the recall that they have."""
+    """Lists r + 1 from lists r, and their recall."""
     source, target = f"lists-{r}", f"lists-{r + 1}"
     folder.create(target, (layout.n, k), np.int32)
     folder.create("distances", (layout.n, k), np.float32)
@@ -75,7 +75,7 @@ def exact_lists(folder: Folder, layout: Layout, k: int, engine: Engine, run: Run
 
 
 def _search(number: int, folder: Folder, layout: Layout, n_jobs: int) -> None:
-    """First lists of a block: neighbours within the cells nearest to each row, as near as single precision tells."""
+    """The first lists of a block: neighbours within the cells nearest to each row, in single precision."""
     first, last = layout.span(number)
     rows, norms = folder.map("rows"), folder.map("norms")
     probes, width = folder.read("probes", first, last), folder.map("lists-0").shape[1]
@@ -120,7 +120,7 @@ def _compare(number: int, folder: Folder, layout: Layout, k: int, n_jobs: int) -
 def _nearest_of(
     points: FloatArray, queries: FloatArray, origins: IntArray, k: int, n_jobs: int
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """The exact nearest points of queries, without themselves; as many as there are."""
+    """The exact nearest points of queries, without the queries themselves; fewer if there are not enough points."""
     plan = plan_preparation(points, "euclidean")
     own = (origins >= 0) & (origins < len(points))
     most = min(k, len(points) - int(own.any()))

@@ -226,7 +226,7 @@ class StreamedRows:
             found[:, first:last] = part
         if not np.isfinite(found).all():
             raise InvalidInputError(
-                "Distances between rows leave the range of single precision; bring the data to another unit."
+                "Distances between rows leave the range of single precision; change the unit of the data."
             )
         found[np.arange(len(rows)), rows] = 0
         return found

@@ -33,7 +33,7 @@ from .lists import exact_lists, find_lists
 from .source import Source, open_source
 
 BLOCK_ROWS = 2**18  # rows of a block: what one task works on
-EXACT_ROWS = 30_000  # up to so many, neighbours are searched exactly
+EXACT_ROWS = 30_000  # up to this number of rows, neighbours are searched exactly
 _RECORD, _WORK = "lists.json", "work"
 
 
@@ -98,11 +98,13 @@ class NeighborLists:
             ]
             index, distance = (part.reshape(-1, self.n_neighbors) for part in found)
         except (OSError, KeyError, ValueError) as error:
-            raise InvalidInputError(f"{str(file)!r} cannot be read: {error}. Make the lists anew.") from error
+            raise InvalidInputError(
+                f"{str(file)!r} cannot be read: {error}. Make the lists again."
+            ) from error
         first, last = Layout(self.n, self.rows_per_shard).span(number)
         if len(index) != last - first:
             raise InvalidInputError(
-                f"{str(file)!r} has {len(index)} rows, not {last - first}. Make the lists anew."
+                f"{str(file)!r} has {len(index)} rows, not {last - first}. Make the lists again."
             )
         return index, distance
 
@@ -208,7 +210,7 @@ def knn(
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """The lists that are asked for; without a recall, exact ones."""
+    """The requested lists; without a recall, exact lists."""
 
     source: Source
     layout: Layout
@@ -217,7 +219,7 @@ class _Asked:
     recall: float | None
 
     def identity(self, rows: str, run: Run) -> dict[str, Any]:
-        """What tells these lists from others."""
+        """What distinguishes these lists from others."""
         return {
             "rows": [*self.source.shape, rows],
             "block": self.layout.block,
@@ -265,7 +267,7 @@ class _Asked:
 
 
 def _finished(target: Path, identity: dict[str, Any]) -> NeighborLists:
-    """The lists that are there, if they are those that were asked for."""
+    """The existing lists, if they are the requested ones."""
     there = NeighborLists.open(target)
     if json.loads((target / _RECORD).read_text()).get("run") != json.loads(json.dumps(identity)):
         raise InvalidParameterError(

@@ -38,7 +38,7 @@ _MAPPED_ROWS = 4_000_000  # up to which pairs stay mapped: about 450 bytes a row
 
 @dataclass(frozen=True)
 class _Attraction:
-    """The penalty of pairs as the core knows it."""
+    """The penalty of pairs in the form of the core."""
 
     kernel: str
     first: float
@@ -123,7 +123,7 @@ class ShardedProblem(Constrained):
         return scale * attraction + weight * total, gradient
 
     def _frame(self, Y: FloatArray) -> Frame | None:
-        """Where the grid lies that all groups share; None where the sum is taken otherwise."""
+        """The position of the grid that all groups share; None if the sum is computed in another way."""
         grid = self._grid(Y)
         return None if grid is None else grid.frame(Y)
 
@@ -156,7 +156,7 @@ class ShardedProblem(Constrained):
         return Field(kernel, self.n_components, tolerance=kernel.tolerance, n_jobs=self.n_threads, grid=False)
 
     def _grid(self, Y: FloatArray) -> GridField | None:
-        """The grid that `Field` would take, in the plane."""
+        """The grid that `Field` would use in the plane."""
         field = self._field
         found = None if len(Y) <= field.exact_below else field.suitable_grid(Y)
         return found if isinstance(found, GridField) else None
@@ -210,7 +210,7 @@ class _Shard:
     files: tuple[Any, ...]
 
     def release(self) -> None:
-        """Leave what was read to the system's cache; it is mapped anew when it is needed."""
+        """Release the memory-mapped files to the system's cache; they are mapped again when needed."""
         for file in self.files:
             if hasattr(file._mmap, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
                 file._mmap.madvise(mmap.MADV_DONTNEED)
@@ -219,7 +219,7 @@ class _Shard:
 def _read(
     group: tuple[int, int], frame: Frame, potential: FloatArray, Y: FloatArray, n_jobs: int
 ) -> tuple[float, FloatArray]:
-    """The sum of what the rows of a group read off the grid, and the forces on them."""
+    """The sum of the values that the rows of a group read from the grid, and the forces on them."""
     first, last = group
     values, forces = _core.grid_read(
         np.ascontiguousarray(Y[first:last]), potential, frame.x, frame.y, frame.spacing, n_jobs

@@ -105,7 +105,7 @@ class FileReader:
             except Exception as error:  # whatever h5py and zarr raise for a part that is broken
                 raise InvalidInputError(
                     f"{self.place(number)}: rows from {number * self.rows_per_shard} on cannot be read ({error}). "
-                    "Write the file anew."
+                    "Write the file again."
                 ) from error
 
     def place(self, number: int) -> str:
@@ -140,7 +140,7 @@ class ParquetReader:
             return whole.read_row_group(group, columns=list(self.names))
         except (OSError, ValueError) as error:  # pyarrow's own are both
             raise InvalidInputError(
-                f"{self.place(number)}: row group {group} cannot be read ({' '.join(str(error).split())}). Write the file anew."
+                f"{self.place(number)}: row group {group} cannot be read ({' '.join(str(error).split())}). Write the file again."
             ) from error
 
     def place(self, number: int) -> str:

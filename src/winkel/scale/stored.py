@@ -85,7 +85,7 @@ def _array(root: Any, key: str | None, path: str) -> Any:
     if kind != "csr_matrix":
         raise InvalidInputError(
             f"{within!r} in {path!r} is {kind or 'a group'}; rows can be read from an array or from compressed sparse rows "
-            "(csr_matrix). Write it anew as one of these."
+            "(csr_matrix). Write it again as one of these."
         )
     return SparseRows(found)
 

@@ -83,7 +83,7 @@ def embed(
     if neighbors_key is not None:
         if not getattr(model, "accepts_graph", False):
             raise InvalidParameterError(
-                f"neighbors_key goes with estimators that map neighbour graphs; {type(model).__name__} with these parameters "
+                f"neighbors_key only works with estimators that map neighbour graphs; {type(model).__name__} with these parameters "
                 "needs the rows themselves. Leave neighbors_key out."
             )
         data = neighbors(adata, neighbors_key)

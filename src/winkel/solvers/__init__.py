@@ -1,12 +1,12 @@
-"""How a map is found: solvers that give init, step and done, and the one loop that drives them all.
+"""How a map is found: solvers with `init`, `step` and `done`, and the one loop that drives them all.
 
     Solver.init ──> state ──> Solver.step ──> state ──> ... ──> Outcome(state, history, status, frames)
                        └── the loop between steps: history, progress, callbacks, limits, frames, checkpoint
 
 base.py      the contract (Solver, SolverState)
 loop.py      iterate: the loop
-checkpoint.py  a loop on disk, and how it goes on from there
-progress.py  what is shown and who is called between steps
+checkpoint.py  the state of a loop on disk, and how a run continues from it
+progress.py  progress and callbacks between steps
 gradient.py  gradient descent with momentum, and Adam
 lbfgs.py     projected L-BFGS, its line search, and a series of problems one after another
 stochastic.py  the stochastic proximal method, batch by batch (trace.py: Hutch++)

@@ -1,4 +1,4 @@
-"""Alternating minimisation over two blocks of variables, each found exactly for the other."""
+"""Alternating minimisation over two blocks of variables, each of which is found exactly for the other."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class TwoBlocks(Protocol):
     """What the solver needs of a problem in Y and one other block."""
 
     def best_other(self, Y: FloatArray, start: Any, /) -> tuple[Any, float]:
-        """The other block that is best for Y, looked for from `start` (or None), and the objective of both."""
+        """The best other block for Y, searched from `start` (or None), and the objective of both."""
 
     def best_first(self, other: Any, Y: FloatArray, /) -> FloatArray:
-        """The first block that is best for `other`, looked for from Y; never worse than Y."""
+        """The best first block for `other`, searched from Y; never worse than Y."""
 
 
 @dataclass(frozen=True)
 class AlternatingState(SolverState):
-    """Both blocks; `other` was found for Y. The residual is the part by which the last step lowered the objective."""
+    """Both blocks; `other` was found for Y. The residual is the relative decrease of the objective in the last step."""
 
     other: Any
 

@@ -1,4 +1,4 @@
-"""What a solver is, and what it hands to the loop."""
+"""The contract between a solver and the loop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..typing import FloatArray
 
 @dataclass(frozen=True)
 class SolverState:
-    """Where a solver stands after so many steps; a solver adds its own fields in a frozen subclass.
+    """The state of a solver after a number of steps; a solver adds its own fields in a frozen subclass.
 
     Every field is an array, a CSR matrix, a number, a string, None, or a list, tuple or dict of those: the
     loop writes them to checkpoints.
@@ -24,15 +24,15 @@ class SolverState:
     Attributes
     ----------
     iteration : int
-        The steps made.
+        Number of steps made.
     Y : ndarray
         The iterate.
     objective : float
-        What is made small (a likelihood enters with a minus sign); NaN before the first step, if it is not yet known.
+        The value that is minimized (a likelihood enters with a minus sign); NaN before the first step, if it is not yet known.
     residual : float
-        What `tol` is compared with, or NaN.
+        The value that is compared with `tol`, or NaN.
     phase : int
-        Counts stages whose objectives must not be compared, such as the levels of a coarse-to-fine fit.
+        Number of the stage; objectives of different stages must not be compared, such as the levels of a coarse-to-fine fit.
     """
 
     iteration: int
@@ -51,13 +51,13 @@ StateT = TypeVar("StateT", bound=SolverState)
 
 
 class Solver(Protocol[ProblemT, StateT]):
-    """What the loop needs of a solver: `init`, `step` and `done`.
+    """The methods that the loop needs of a solver: `init`, `step` and `done`.
 
     `step` returns a new state with `iteration` one higher and never writes into the arrays of the state it
     was given (`dataclasses.replace` shares what did not change). The loop marks them read-only, so that the
     last complete iterate survives an interruption at any moment without a copy. A solver keeps nothing that
-    matters outside its state: its own fields are settings. A solver whose runs have a fixed length sets
-    `expects_convergence = False` and is not warned about at `max_iter`; without that attribute it is.
+    matters outside its state: its own fields are settings. Reaching `max_iter` gives a warning, unless the solver sets
+    `expects_convergence = False`, for runs of a fixed length.
 
     Examples
     --------
@@ -88,11 +88,11 @@ class Solver(Protocol[ProblemT, StateT]):
         """The state after one more step."""
 
     def done(self, state: StateT, /) -> Status | None:
-        """The status to stop with, or None to go on."""
+        """The status with which to stop, or None to continue."""
 
 
 def digest(*arrays: NDArray[Any]) -> str:
-    """A fingerprint of the dtype, shape and bytes of arrays, by which checkpoints know their problem.
+    """A fingerprint of the dtype, shape and bytes of arrays, by which checkpoints identify their problem.
 
     Parameters
     ----------

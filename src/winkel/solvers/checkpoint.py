@@ -1,4 +1,4 @@
-"""Runs on disk: where the loop stands, written now and then, and read back to go on from there exactly."""
+"""Runs on disk: the state of the loop, written from time to time, and read back to continue from exactly there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KIND = "checkpoint"
 
 
 class Mark(NamedTuple, Generic[StateT]):
-    """Where a run stands after a complete iteration; replaced as a whole, so never half-written."""
+    """The state of a run after a complete iteration; replaced as a whole, so never half-written."""
 
     state: StateT
     best: StateT
@@ -37,7 +37,7 @@ class Checkpoint:
         self._identity = identity
 
     def save(self, mark: Mark[Any], history: History, seconds: float) -> None:
-        """Write the file anew, all or nothing."""
+        """Write the file again, all or nothing."""
         packer = Packer()
         meta = {
             "identity": self._identity,
@@ -56,7 +56,7 @@ class Checkpoint:
         meta = archive.meta
         if not isinstance(meta.get("identity"), dict):
             raise ModelFileError(
-                f"The checkpoint {str(self.path)!r} has no identity: which run it is of is unknown."
+                f"The checkpoint {str(self.path)!r} has no identity: so it is unknown which run it belongs to."
             )
         self._check_identity(meta["identity"])
         try:
@@ -68,8 +68,8 @@ class Checkpoint:
             return mark, history, float(meta["seconds"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(
-                f"The checkpoint {str(self.path)!r} does not hold what this version of the solver needs "
-                f"({error}). Delete it to begin again."
+                f"The checkpoint {str(self.path)!r} does not contain what this version of the solver needs "
+                f"({error}). Delete it to start again."
             ) from None
 
     def _check_identity(self, theirs: Mapping[str, Any]) -> None:
@@ -81,8 +81,8 @@ class Checkpoint:
         ]
         if differences:
             raise InvalidParameterError(
-                f"The checkpoint {str(self.path)!r} belongs to another run; they differ in "
-                f"{'; '.join(differences)}. Repeat that run's data, settings and random_state, choose "
+                f"The checkpoint {str(self.path)!r} belongs to another run, which differs in "
+                f"{'; '.join(differences)}. Use the data, settings and random_state of that run, choose "
                 "another file, or delete this one."
             )
 
@@ -90,7 +90,7 @@ class Checkpoint:
 def identity(
     solver: Any, problem: object, Y0: FloatArray, fingerprint: Mapping[str, object] | None
 ) -> dict[str, Any]:
-    """What two runs must share for one to go on where the other stopped: flat, JSON-able, comparable."""
+    """The properties that two runs must share so that one can continue where the other stopped: flat, JSON-able, comparable."""
     result = {"solver": solver.name, "problem": type(problem).__name__, "Y0": digest(Y0)}
     if dataclasses.is_dataclass(solver):
         for setting in dataclasses.fields(solver):

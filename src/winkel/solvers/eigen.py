@@ -5,11 +5,11 @@
 is solved by √n times the bottom eigenvectors, the constant one left out, of L with L_ij = −w_ij and L1 = 0.
 Weights may be negative, so L need not be semidefinite.
 
-Small matrices are solved densely. Large sparse ones with weights that are not negative go to the Laplacian
-solvers of the graph stage. Everything else is a block Krylov method, restarted with its best vectors: a block finds
-repeated eigenvalues, which Lanczos from one vector misses. Where the wanted eigenvalues lie close together
-beside a large rest, its products are with the inverse of the shifted matrix. Nothing is drawn but a start
-block from a fixed seed, and linear algebra runs on one thread, so the bytes of a result do not vary.
+Small matrices are solved densely. Large sparse matrices without negative weights are solved by the Laplacian
+solvers of the graph stage. All others are solved by a block Krylov method, restarted with its best vectors: a block finds
+repeated eigenvalues, which Lanczos from one vector misses. If the wanted eigenvalues are close together compared with
+the others, the method multiplies with the inverse of the shifted matrix. Only the start block is random, from a fixed
+seed, and linear algebra runs on one thread, so the bytes of a result do not vary.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def check_components(n_components: int, most: int, why: str) -> None:
 
 
 def _allowed(values: Matrix, top: float) -> Matrix:
-    """Residual norms at which pairs count as found: relative, but not below what rounding leaves."""
+    """Residual norms below which pairs count as found: relative, but not below the level of rounding."""
     return np.asarray(np.maximum(_TOL * np.abs(values), 64 * _EPS * top))
 
 
@@ -76,7 +76,7 @@ class _Subspace:
     used: int = 0
 
     def orthonormal(self, block: Matrix) -> Matrix:
-        """The part of a block that is new, as orthonormal columns; fewer where it is dependent."""
+        """The part of a block that is new, as orthonormal columns; fewer columns if the block is linearly dependent."""
         size = float(np.linalg.norm(block, axis=0).max())
         block = self._remove(block)
         left, strength, _ = svd(block)
@@ -163,7 +163,7 @@ def bottom_of_dense(matrix: Matrix, count: int) -> EigenPairs:
 
 
 def bottom_of_operator(apply: Apply, n: int, count: int) -> EigenPairs:
-    """The `count` bottom eigenpairs of a symmetric matrix known by its product with a block of vectors."""
+    """The `count` bottom eigenpairs of a symmetric matrix that is given by its product with a block of vectors."""
     with one_blas_thread():
         return _finished(_block_krylov(apply, n, count, None), count)
 
@@ -177,9 +177,9 @@ def bottom_of_sparse(
     semidefinite: bool = False,
     n_jobs: int | None = None,
 ) -> EigenPairs:
-    """The `count` bottom eigenpairs of diag(diagonal) − weights beside its known unit null vector, signs fixed.
+    """The `count` bottom eigenpairs of diag(diagonal) − weights except its known unit null vector, signs fixed.
 
-    `semidefinite` says that no eigenvalue is negative; of weights that are not negative it is known.
+    `semidefinite` says that no eigenvalue is negative; without negative weights this is known.
     """
     positive = weights.nnz == 0 or float(weights.data.min()) >= 0
     matrix = sp.csr_array(sp.diags_array(diagonal) - weights)
@@ -207,8 +207,8 @@ def _shift_invert(
 ) -> EigenPairs:
     """The bottom eigenpairs by inverses of shifted matrices.
 
-    One shift just below zero if nothing was found before, since then the matrix is semidefinite; otherwise the
-    shift follows the first pair that is not there yet.
+    If nothing was found before, there is one shift just below zero, since the matrix is then semidefinite; otherwise the
+    shift follows the first missing pair.
     """
     if found is None:
         # Below its eigenvalues the shifted matrix is positive definite: no pivoting, which fills the factor.
@@ -255,8 +255,8 @@ def _finished(found: EigenPairs, count: int) -> EigenPairs:
     if not found.converged:
         warnings.warn(
             f"eigenvectors of the quadratic problem have a residual {found.excess:.1f} times the tolerance "
-            f"{_TOL:g} (in proportion to the eigenvalue). They are approximate: eigenvalues may be too close "
-            "together to tell apart; another n_components may put the cut into a wider gap.",
+            f"{_TOL:g} (relative to the eigenvalue). They are approximate: eigenvalues may be too close "
+            "together to tell apart; with another n_components the cut may be in a wider gap.",
             NotConvergedWarning,
             stacklevel=3,
         )
@@ -275,10 +275,10 @@ def standardized(vectors: Matrix) -> Matrix:
 def exact_quadratic(
     edges: ArrayLike, weights: ArrayLike, n: int, n_components: int, *, semidefinite: bool = False
 ) -> tuple[Matrix, float]:
-    """The standardized Y that minimises (1/p) Σ w_ij ‖y_i − y_j‖² over all others, and that minimum.
+    """The standardized Y that minimises (1/p) Σ w_ij ‖y_i − y_j‖², and the minimum.
 
-    Weights may be negative. Y is unique up to signs where the eigenvalues differ, up to a rotation within
-    equal ones; in each column the entry of largest magnitude is positive.
+    Weights may be negative. Y is unique up to signs if the eigenvalues differ, and up to a rotation within
+    equal eigenvalues; in each column the entry of largest magnitude is positive.
     """
     graph = Graph.from_edges(edges, weights, n=n, combine="sum")
     p = len(np.asarray(edges))

@@ -1,4 +1,4 @@
-"""Expectation–maximisation for means and variances, in turns, with momentum on the means (Saul 2020)."""
+"""Expectation–maximisation for means and variances, alternating, with momentum on the means (Saul 2020)."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class EMState(SolverState):
 
 @dataclass(frozen=True)
 class EM:
-    """EM in turns: new means with the variances held, then new variances with the means held.
+    """Alternating EM: new means with fixed variances, then new variances with fixed means.
 
-    `momentum` adds that part of the last change to the new means (supplement, eq 43); without it the likelihood
-    never falls. `tied` gives all items one variance. `solver_tol` is how far a step's linear system is solved:
-    the residual that is left, in proportion to the gradient, which itself fades as EM converges.
+    `momentum` adds this share of the last change to the new means (supplement, eq 43); without it the likelihood
+    never falls. `tied` gives all items one variance. `solver_tol` is the accuracy of the linear system of a step:
+    the remaining residual relative to the gradient, which itself decreases as EM converges.
     """
 
     momentum: float = 0.9
@@ -88,7 +88,7 @@ class EM:
         return EMState(state.iteration + 1, Y, -value, change, variance, gradient, Y - before, sweeps)
 
     def done(self, state: EMState) -> Status | None:
-        """Never: EM has no step size, and runs for as long as it is told."""
+        """Never: EM has no step size, and makes all its iterations."""
         return None
 
     def _shared(self, problem: Latent, variance: Vector) -> Vector:

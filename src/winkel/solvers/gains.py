@@ -1,4 +1,4 @@
-"""Gradient descent with momentum and a gain of its own for every coordinate, as t-SNE is optimised."""
+"""Gradient descent with momentum and a separate gain for every coordinate, as used for t-SNE."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class GainsState(SolverState):
 
 @dataclass(frozen=True)
 class DeltaBarDelta:
-    """V ← momentum·V − (step_size/e)·gains·∇f(Y), Y ← Y + V less its mean.
+    """V ← momentum·V − (step_size/e)·gains·∇f(Y), Y ← Y + V minus its mean.
 
     A gain grows by 0.2 while its coordinate moves against its gradient, and falls to 0.8 of itself when it moves along it
     (Jacobs 1988, as in van der Maaten and Hinton 2008). No row moves further than `max_step`. `early` makes attractions e

@@ -39,8 +39,8 @@ class Exaggerable(Differentiable, Protocol):
 
 @dataclass(frozen=True)
 class Exaggeration:
-    """Attractions `factor` times as strong in the first `iterations`, whose objectives, in phase 0, are not compared with
-    later ones. A problem that knows no attractions is taken as it is."""
+    """Attractions that are `factor` times stronger in the first `iterations`. Their objectives, in phase 0, are not compared with
+    later ones. A problem without attractions is used as it is."""
 
     factor: float = 1.0
     iterations: int = 0
@@ -81,11 +81,11 @@ class GradientDescent:
     Parameters
     ----------
     step_size : float
-        Length of a step, in terms of the gradient.
+        Length of a step, relative to the gradient.
     momentum : float, default=0.0
-        Part of the last step that is added to the next; below 1.
+        Share of the last step that is added to the next; below 1.
     tol : float, default=1e-5
-        It has converged when the root mean square of the gradient along the constraint is at most this; 0 makes all iterations.
+        The solver has converged when the root mean square of the gradient along the constraint is at most this; 0 makes all iterations.
 
     Examples
     --------
@@ -147,9 +147,9 @@ class Adam:
     tol : float, default=1e-5
         It has converged when the root mean square of the gradient along the constraint is at most this; 0 makes all iterations.
     fall : int or None, default=None
-        Steps grow shorter, evenly, to a twentieth after so many iterations; None keeps them.
+        Number of iterations over which steps become shorter, evenly, to a twentieth of their length; None keeps the length.
     early : Exaggeration, default=Exaggeration()
-        Attractions are stronger at first, where the problem knows attractions.
+        Stronger attractions at first, if the problem has attractions.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Projected L-BFGS (Agrawal et al. 2021, algorithm 1): quasi-Newton steps along projected gradients, then a projection.
 
 `strong_wolfe` finds the length of a step (Nocedal and Wright 2006, algorithms 3.5 and 3.6), and `Continuation` leads from an
-easy problem to the one asked for.
+easy problem to the actual one.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def strong_wolfe(
     slack: float = 0.0,
     max_evaluations: int = 25,
 ) -> Trial[PointT] | None:
-    """A trial with value ≤ start + c₁·t·slope₀ + slack and |slope| ≤ c₂·|slope₀|; failing that, the lowest one with
-    the first of these; None when there is none below the start.
+    """A trial with value ≤ start + c₁·t·slope₀ + slack and |slope| ≤ c₂·|slope₀|; if there is none, the lowest trial that satisfies
+    the first condition; None if none is below the start.
 
-    `first` is the step length to begin with. `slack` is how far two values may differ by rounding alone:
-    close to a minimum it lets the slopes decide, which stay accurate where differences of values do not. A
+    `first` is the first step length. `slack` is how much two values may differ by rounding alone:
+    close to a minimum it lets the slopes decide, which stay accurate when differences of values do not. A
     trial that is not finite counts as too long.
     """
     search = _Search(evaluate, start, slack, max_evaluations)
@@ -97,7 +97,7 @@ class _Search(Generic[PointT]):
         return abs(trial.slope) <= CURVATURE * abs(self._start.slope)
 
     def zoom(self, low: Trial[PointT], high: Trial[PointT]) -> Trial[PointT] | None:
-        """The trial wanted, from an interval that holds one; `low` is its lower end in value and slopes into it."""
+        """An acceptable trial from an interval that contains one; `low` is the end with the lower value, and slopes into the interval."""
         while self.left > 0 and abs(high.t - low.t) > 1e-10 * max(high.t, low.t):
             width = high.t - low.t
             ends = sorted((low.t + 0.1 * width, low.t + 0.9 * width))
@@ -114,7 +114,7 @@ class _Search(Generic[PointT]):
 
 
 def _cubic_minimum(a: Trial[PointT], b: Trial[PointT]) -> float:
-    """The minimiser of the cubic with the values and slopes of a and b (equation 3.59), or NaN where it has none."""
+    """The minimiser of the cubic with the values and slopes of a and b (equation 3.59), or NaN if there is none."""
     if not (math.isfinite(b.value) and math.isfinite(b.slope)) or a.t == b.t:
         return math.nan
     first = a.slope + b.slope - 3.0 * (a.value - b.value) / (a.t - b.t)
@@ -127,14 +127,14 @@ def _cubic_minimum(a: Trial[PointT], b: Trial[PointT]) -> float:
 
 
 def _between(t: float, low: float, high: float) -> float:
-    """t limited to [low, high]; their mean when t is not a number."""
+    """t limited to [low, high]; the mean of these if t is not a number."""
     return 0.5 * (low + high) if math.isnan(t) else min(max(t, low), high)
 
 
 # The first step has no curvature to go by: it moves the points by this part of their spread.
 FIRST_MOVE = 0.01
 
-# Values are sums of rounded terms: closer than this, relatively, they cannot be told apart.
+# Values are sums of rounded terms: two values that are relatively closer than this cannot be distinguished.
 ROUNDING = {np.dtype(np.float32): 2e-7, np.dtype(np.float64): 1e-13}
 
 # So many iterations without a new lowest objective or residual mean that the precision is used up.
@@ -149,7 +149,7 @@ class ConstrainedProblem(Protocol):
         """The number of threads for work on whole embeddings."""
 
     def evaluate(self, Y: FloatArray, /) -> tuple[float, FloatArray]:
-        """The value at Y and its gradient; not finite values are allowed."""
+        """The value at Y and its gradient; values that are not finite are allowed."""
 
     def project(self, Y: FloatArray, /) -> FloatArray:
         """The allowed embedding nearest to Y."""
@@ -192,9 +192,9 @@ class LBFGS:
     """Projected L-BFGS with a modified strong Wolfe line search.
 
     It has converged when the Frobenius norm of the projected gradient is at most `tol` (equation 5.4). It
-    stops before that when nothing improves any more, which happens at the limit of the precision of Y.
-    `expects_convergence` says whether running out of iterations deserves a warning. No search direction moves a row further
-    than `max_move`: one that is thrown far out may feel no force that would bring it back.
+    stops earlier if no further improvement is possible, which happens at the limit of the precision of Y.
+    `expects_convergence` says whether reaching the largest number of iterations gives a warning. No search direction moves a row further
+    than `max_move`, because there may be no force that would bring back a row that is far out.
     """
 
     memory_size: int = 10
@@ -302,9 +302,9 @@ def direction_coefficients(products: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def widest_move(n: int, width: float = 1.0) -> float:
-    """How far a row of a map may move at once where forces fade with distance, as for the Cauchy penalty: two widths of it.
+    """How far a row of a map may move at once if forces decay with distance, as for the Cauchy penalty: two widths of the penalty.
 
-    Or, for many rows, that part of the root of their number, as which maps grow. Further out a row would stay.
+    For many rows it is a share of the square root of their number, because maps grow with it. A row that moved further out would stay there.
     """
     return max(2.0, n**0.5 / 35) * width
 
@@ -387,10 +387,10 @@ def _forget(state: LBFGSState) -> LBFGSState:
 
 @dataclass(frozen=True)
 class Continuation:
-    """L-BFGS on `problems[phase]`, which gives way to the next after `iterations[phase]` iterations or when it is solved.
+    """L-BFGS on `problems[phase]`, and then on the next problem after `iterations[phase]` iterations or when the problem is solved.
 
-    The last problem has no such limit, and it alone can end the run. What a problem ends with is stretched by its factor
-    in `stretches` to begin the next: a map that is to grow need not do so by small steps.
+    The last problem has no such limit, and only it can end the run. The result of a problem is stretched by its factor
+    in `stretches` to start the next problem, so that a map that has to grow need not do so in small steps.
     """
 
     inner: LBFGS

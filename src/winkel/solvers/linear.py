@@ -21,7 +21,7 @@ SWEEP = 20  # products with the matrix in one iteration of the loop
 
 
 class LinearSystem(Protocol):
-    """What conjugate gradients need: a positive definite system matrix · Y[free] = right, all coordinates side by side."""
+    """The system for conjugate gradients: positive definite, matrix · Y[free] = right, for all coordinates together."""
 
     n_pairs: int
     free: Any
@@ -29,7 +29,7 @@ class LinearSystem(Protocol):
 
     @property
     def matrix(self) -> Any:
-        """What multiplies the free rows from the left."""
+        """The matrix that multiplies the free rows from the left."""
 
     @property
     def scale(self) -> Matrix:
@@ -92,7 +92,7 @@ class CGState(SolverState):
 
 @dataclass(frozen=True)
 class ConjugateGradients:
-    """Preconditioned conjugate gradients on all coordinates side by side, to a relative residual of `accuracy`, `sweep` products an iteration."""
+    """Preconditioned conjugate gradients on all coordinates together, to a relative residual of `accuracy`, with `sweep` products per iteration."""
 
     accuracy: float = ACCURACY
     sweep: int = SWEEP
@@ -142,7 +142,7 @@ class ConjugateGradients:
         )
 
     def done(self, state: CGState) -> Status | None:
-        """Converged when every coordinate's remainder is small against that of the start."""
+        """Converged when the remainder of every coordinate is small compared with that of the start."""
         if not state.accuracy <= 2 * self.accuracy:  # twice, for the rounding between the two remainders
             return None
         return Status(
@@ -167,5 +167,5 @@ def _relative(system: LinearSystem, remainder: Matrix) -> float:
 
 
 def _ratio(top: Matrix, bottom: Matrix) -> Matrix:
-    """top / bottom, and 0 where the bottom is: there the start was right, or nothing is left to do."""
+    """top / bottom, and 0 where bottom is 0: there the start was already exact, or nothing is left to do."""
     return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))

@@ -27,18 +27,18 @@ AnyProblem = TypeVar("AnyProblem")
 
 @dataclass(frozen=True, eq=False)
 class Outcome(Generic[StateT]):
-    """What the loop found.
+    """The result of the loop.
 
     Attributes
     ----------
     state : SolverState
-        The state to use: the last, or after an interruption or failure the best.
+        The state to use: the last one or, after an interruption or failure, the best one.
     history : History
         Objective, residual and seconds of every iteration.
     status : Status
         How it ended.
     frames : Frames or None
-        Iterates kept on the way, if asked for.
+        Intermediate iterates, if requested.
     """
 
     state: StateT
@@ -48,7 +48,7 @@ class Outcome(Generic[StateT]):
 
     @property
     def n_iter(self) -> int:
-        """How many iterations were made, also when `state` is the best of them and not the last."""
+        """Number of iterations made, even if `state` is the best of them and not the last."""
         return int(self.history.iteration[-1])
 
 
@@ -62,51 +62,50 @@ def iterate(
     checkpoint_iterations: int | None = None,
     fingerprint: Mapping[str, object] | None = None,
 ) -> Outcome[StateT]:
-    """The Outcome of `solver` on `problem` from `Y0`, watched and limited as `run` says.
+    """The Outcome of `solver` on `problem` from `Y0`, with the callbacks and limits of `run`.
 
-        It ends when the solver is done, after `max_iter` iterations in all, when the time limit of `run` has passed,
-        or when a callback returns True; then the last iterate is the result. Ctrl-C, or an iterate that is
-        not finite, ends it with the best iterate so far (lowest objective within the current phase) and a
-        NotConvergedWarning; a second Ctrl-C, while that result is being put together, is not caught. An exception
-        from a step or a callback ends it with that exception.
+    The loop ends when the solver is done, after `max_iter` iterations in all, when the time limit of `run` has passed,
+    or when a callback returns True; the last iterate is then the result. Ctrl-C, or an iterate that is
+    not finite, ends it with the best iterate so far (lowest objective within the current phase) and a
+    NotConvergedWarning; a second Ctrl-C, while that result is being assembled, is not caught. An exception
+    from a step or a callback ends it with that exception.
 
-        The checkpoint file of `run` is written at the start, then every `checkpoint_every` seconds, and when the loop ends in
-        any way but by failing; before an exception goes on, too. A checkpoint that exists is continued, to the same bytes that
-        one long run gives.
+    The checkpoint file of `run` is written at the start, then every `checkpoint_every` seconds, and when the loop ends for
+    any reason except failure; also before an exception is passed on. If a checkpoint exists, the run continues from it and
+    ends with the same bytes as a run that was never stopped.
 
-        Parameters
-        ----------
-        solver : Solver
-            What makes the steps.
-        problem : object
-            What the solver works on.
-        Y0 : array of shape (n, n_components)
-            The start.
-        run : Run or None, default=None
-            Callbacks, limits, checkpoint and the number of iterates to keep; None asks for nothing of these.
-        max_iter : int
-            Iterations at most, those before a checkpoint included.
-        checkpoint_iterations : int or None, default=None
-            Write a checkpoint every so many iterations, too.
-        fingerprint : mapping or None, default=None
-            What names the problem and all that matters: a checkpoint of another solver, start or fingerprint is refused.
+    Parameters
+    ----------
+    solver : Solver
+        The solver that makes the steps.
+    problem : object
+        The problem of the solver.
+    Y0 : array of shape (n, n_components)
+        The start.
+    run : Run or None, default=None
+        Callbacks, limits, checkpoint and the number of iterates to keep; None has none of these.
+    max_iter : int
+        Largest number of iterations, including those before a checkpoint.
+    checkpoint_iterations : int or None, default=None
+        Also write a checkpoint after each of this number of iterations.
+    fingerprint : mapping or None, default=None
+        Identifies the problem and everything that matters: a checkpoint of another solver, start or fingerprint is refused.
 
-        Returns
-        -------
-        Outcome
-            The state to use, the history, how it ended, and kept iterates.
+    Returns
+    -------
+    Outcome
+        The state to use, the history, how it ended, and kept iterates.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from numpy.typing import NDArray
-        >>> from winkel.solvers import GradientDescent, iterate
-        >>> class Bowl:
-        ...     def gradient(self, Y):
-        ...         return float(np.sum(Y**2)), 2 * Y
-        >>> outcome = iterate(GradientDescent(0.25), Bowl(), np.ones((3, 2)), max_iter=100)
-        >>> bool(outcome.state.objective < 1e-9)
-        True
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from winkel.solvers import GradientDescent, iterate
+    >>> class Bowl:
+    ...     def gradient(self, Y):
+    ...         return float(np.sum(Y**2)), 2 * Y
+    >>> outcome = iterate(GradientDescent(0.25), Bowl(), np.ones((3, 2)), max_iter=100)
+    >>> bool(outcome.state.objective < 1e-9)
+    True
     """
     run = Run() if run is None else run
     max_iter = integer("max_iter", max_iter, 0)
@@ -170,7 +169,7 @@ class Recorder:
 
 
 class _Loop(Generic[AnyProblem, StateT]):
-    """One run. All that it has reached stands in `self._mark`, which one assignment replaces."""
+    """One run. Its complete state is in `self._mark`, which is replaced by a single assignment."""
 
     _mark: Mark[StateT]
 
@@ -192,7 +191,7 @@ class _Loop(Generic[AnyProblem, StateT]):
     # ---------------------------------------------------------------------------------------- start and end
 
     def begin(self, Y0: FloatArray, store: Checkpoint | None) -> None:
-        """Take the first mark: from the checkpoint, or from the solver's start."""
+        """Set the first mark: from the checkpoint, or from the solver's start."""
         self._store = store
         first = self._solver.init(self._problem, Y0)
         if store is not None and store.path.exists():
@@ -208,7 +207,7 @@ class _Loop(Generic[AnyProblem, StateT]):
             store.save(self._mark, self._history(), self._seconds())
 
     def save_every(self, seconds: float, iterations: int | None) -> None:
-        """Set when checkpoints are due, counted from now."""
+        """Set when checkpoints are written, counted from now."""
         self._every = (seconds, iterations)
         self._saved = (time.perf_counter(), self._mark.state.iteration)
 
@@ -239,7 +238,7 @@ class _Loop(Generic[AnyProblem, StateT]):
         if status.word in ("interrupted", "failed"):
             state = mark.best
             kept = f"iteration {state.iteration} with objective {state.objective:.6g}"
-            status = Status(status.word, f"{status.sentence} The best iterate, of {kept}, is kept.")
+            status = Status(status.word, f"{status.sentence} The best iterate, that of {kept}, is kept.")
         if status.word != "failed":
             self._save()
         expects = getattr(self._solver, "expects_convergence", True)
@@ -263,7 +262,7 @@ class _Loop(Generic[AnyProblem, StateT]):
             info = self._info()
             stop = False
             for listener in audience:
-                stop |= listener.end(info)  # everyone is told, also after one asked to stop
+                stop |= listener.end(info)  # all listeners are notified, even after one asked to stop
             if self._save_is_due():
                 self._save()
 
@@ -292,7 +291,7 @@ class _Loop(Generic[AnyProblem, StateT]):
         if state.iteration != before + 1:
             raise WinkelError(
                 f"The solver {self._solver.name!r} went from iteration {before} to {state.iteration}; "
-                "a step must count one."
+                "a step must add one."
             )
         bad = _bad_row(state.Y)
         if bad is None and math.isfinite(state.objective):
@@ -342,7 +341,7 @@ class _Loop(Generic[AnyProblem, StateT]):
         return time.perf_counter() - when >= seconds
 
     def _save(self) -> None:
-        """Write the checkpoint. When the disk fails the run goes on: it is worth more than its checkpoint."""
+        """Write the checkpoint. If the disk fails, the run continues: it is worth more than its checkpoint."""
         if self._store is None:
             return
         try:
@@ -350,7 +349,7 @@ class _Loop(Generic[AnyProblem, StateT]):
         except OSError as error:
             warnings.warn(
                 f"The checkpoint {str(self._store.path)!r} could not be written ({error}); "
-                "the run goes on without it.",
+                "the run continues without it.",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -390,7 +389,7 @@ def _freeze(value: Any) -> None:
 
 
 def _stays_best(best: SolverState, new: SolverState) -> bool:
-    """Whether `best` is still better than `new`; of equals the newer is taken."""
+    """Whether `best` is still better than `new`; if both are equal, the newer one counts as better."""
     return best.phase == new.phase and best.objective < new.objective
 
 
@@ -405,7 +404,7 @@ def _keep_frame(
     most: int,
     map_of: Callable[[SolverState], FloatArray],
 ) -> tuple[tuple[tuple[int, FloatArray], ...], int]:
-    """The frames with that of `state`, if its turn has come; when they are too many, every second goes."""
+    """The frames together with that of `state`, if it is due; if there are too many frames, every second one is dropped."""
     if most == 0 or state.iteration % stride:
         return frames, stride
     Y = map_of(state)

@@ -1,4 +1,4 @@
-"""Who is told about a run while it goes on: the user's callbacks, scikit-learn's, and the screen."""
+"""Who is notified during a run: the user's callbacks, scikit-learn's callbacks, and the screen."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 @dataclass(frozen=True, eq=False)
 class IterationInfo:
-    """What a callback is given after every iteration.
+    """The information that a callback gets after every iteration.
 
     Attributes
     ----------
     iteration : int
-        Iterations made.
+        Number of iterations made.
     max_iter : int
-        Iterations that will be made at most.
+        Largest number of iterations.
     Y : ndarray
         The iterate, read-only; copy it to keep and change it.
     objective : float
-        What the solver makes small.
+        The value that the solver minimizes.
     residual : float
-        What `tol` is compared with, or NaN.
+        The value that is compared with `tol`, or NaN.
     seconds : float
         Time since the start.
     state : SolverState
-        All that the solver holds.
+        The complete state of the solver.
     """
 
     iteration: int
@@ -55,7 +55,7 @@ Callback = Callable[[IterationInfo], bool | None]
 
 
 class Listener:
-    """Someone the loop tells what happens; the methods that matter are overridden."""
+    """An object that the loop notifies; subclasses override the methods they need."""
 
     def open(self, name: str, iteration: int, max_iter: int) -> None:
         """The run of the solver called `name` starts after `iteration` iterations."""
@@ -72,7 +72,7 @@ class Listener:
 
 
 def listeners(callbacks: Sequence[object], verbose: bool | int) -> list[Listener]:
-    """One listener each for plain `callbacks`, one for all of scikit-learn's kind, one for the screen."""
+    """One listener for each plain callback, one for all callbacks of scikit-learn's kind, and one for the screen."""
     result: list[Listener] = []
     hooked: list[object] = []
     for callback in callbacks:
@@ -105,19 +105,19 @@ class _Call(Listener):
 
 
 class TaskCallbacks(Listener):
-    """Tells the scikit-learn callbacks of an estimator: every iteration is one subtask of `context`.
+    """Notifies the scikit-learn callbacks of an estimator; every iteration is one subtask of `context`.
 
-    The estimator itself calls its hooks around the fit.
+    The estimator itself calls its hooks before and after the fit.
 
     Parameters
     ----------
     estimator : object
         The estimator that is being fitted.
     context : object
-        What the estimator's `_init_callback_context(max_subtasks=max_iter)` returned.
+        The result of the estimator's `_init_callback_context(max_subtasks=max_iter)`.
     attributes : callable or None, default=None
-        Gives, for an IterationInfo, the fitted attributes from which scikit-learn builds the `fitted_estimator` that some
-        callbacks ask for.
+        Returns, for an IterationInfo, the fitted attributes from which scikit-learn builds the `fitted_estimator` that some
+        callbacks need.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class TaskCallbacks(Listener):
 
 
 class _Hosted(Listener):
-    """scikit-learn callbacks given to a run outside any estimator: a small stand-in carries them."""
+    """scikit-learn callbacks for a run outside any estimator; a small stand-in for an estimator holds them."""
 
     def __init__(self, callbacks: list[object]) -> None:
         self._callbacks = callbacks
@@ -204,7 +204,7 @@ def _fitted(info: IterationInfo) -> dict[str, object]:
 
 
 def _display() -> Listener:
-    """A tqdm bar where one can be drawn and tqdm is installed, else plain lines."""
+    """A tqdm bar if one can be drawn and tqdm is installed, otherwise plain lines."""
     drawn = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
     make = bars() if drawn else None
     return _Lines() if make is None else _Bar(make)

@@ -51,7 +51,7 @@ class BatchedProblem(Protocol):
 
 @dataclass(frozen=True)
 class StochasticState(SolverState):
-    """The embedding after a round. `objective` is that of the round's batch: it is comparable with no other round's.
+    """The embedding after a round. `objective` is that of the round's batch, so it cannot be compared with other rounds.
 
     `residual` and `average_distortion` are over all pairs, at the end of each pass; in between they are NaN.
     `curvature` is c of the paper, once the first round has found it.

@@ -1,4 +1,4 @@
-"""The trace of a matrix known by its products alone: Hutch++ (Meyer, Musco, Musco and Woodruff 2020, algorithm 1)."""
+"""The trace of a matrix that is given only by its products: Hutch++ (Meyer, Musco, Musco and Woodruff 2020, algorithm 1)."""
 
 from __future__ import annotations
 

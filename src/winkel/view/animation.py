@@ -135,7 +135,7 @@ def _kept(source: Any) -> Frames | None:
         return None
     embedding = as_map(source, "frames").embedding
     if embedding is None or embedding.frames is None:
-        raise InvalidInputError("This map has no frames. Make it with keep_frames=50, say.")
+        raise InvalidInputError("This map has no frames. Fit it with keep_frames=50, for example.")
     return embedding.frames
 
 

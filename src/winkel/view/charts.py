@@ -1,4 +1,4 @@
-"""Charts about a map: how the fit went, and how its errors are distributed."""
+"""Charts about a map: the progress of the fit, and the distribution of its errors."""
 
 from __future__ import annotations
 

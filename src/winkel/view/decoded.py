@@ -13,7 +13,7 @@ from ..errors import InvalidInputError, InvalidParameterError
 from ..typing import FloatArray
 from .plots import frame_map, map_points, require_matplotlib, save_figure
 
-_FILLED = 0.86  # of a cell's side, so that pictures are told apart
+_FILLED = 0.86  # of a cell's side, so that pictures can be distinguished
 
 
 def plot_decoded(
@@ -73,7 +73,7 @@ def plot_decoded(
     rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
     if rows.shape[1] != int(np.prod(shape)):
         raise InvalidInputError(
-            f"shape {tuple(shape)} has {np.prod(shape)} values, and rows have {rows.shape[1]}."
+            f"shape {tuple(shape)} has {np.prod(shape)} values, but rows have {rows.shape[1]}."
         )
     pictures = rows.reshape(len(rows), *shape)
     if ax is None:
@@ -92,7 +92,7 @@ def plot_decoded(
 
 
 def _cells(points: FloatArray, n_cells: int) -> tuple[FloatArray, float]:
-    """Centres of the cells of a grid in which points lie, and half the side of a picture there."""
+    """Centres of the grid cells that contain points, and half the side of a picture."""
     low, extent = points.min(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
     side = extent / n_cells
     cell = np.unique(np.minimum(((points - low) / side).astype(int), n_cells - 1), axis=0)
@@ -100,6 +100,6 @@ def _cells(points: FloatArray, n_cells: int) -> tuple[FloatArray, float]:
 
 
 def _opacity(error: FloatArray) -> FloatArray:
-    """Solid where the error is small: from 1 down to 0.3 at the largest."""
+    """Opacity: 1 where the error is small, down to 0.3 at the largest error."""
     largest = float(error.max())
     return np.ones_like(error) if largest == 0 else 1 - 0.7 * error / largest

@@ -20,7 +20,7 @@ from .html.parts import build_parts
 
 
 @telling_of_memory(
-    "The page", "Show fewer rows or maps, or leave out the data; a file that was there is as it was."
+    "The page", "Show fewer rows or maps, or leave out the data; an existing file was not changed."
 )
 def write_html(
     path: str | os.PathLike[str],

@@ -79,7 +79,7 @@ def plot_degrees(codes: Any, *, ax: Any = None, path: str | Path | None = None) 
     ax = _axes(ax)
     ax.bar(values, counts, color=PALETTE[0])
     ax.set(
-        xlabel="atoms that a row uses", ylabel="rows", title=f"{degrees.mean():.2f} atoms a row on average"
+        xlabel="atoms that a row uses", ylabel="rows", title=f"{degrees.mean():.2f} atoms per row on average"
     )
     return _done(ax, path)
 
@@ -130,7 +130,7 @@ def plot_atoms(
     marks = None if labels is None else np.asarray(labels)
     if marks is not None and marks.shape != (len(images),):
         raise InvalidInputError(
-            f"labels must hold one entry an atom, {len(images)}; got shape {marks.shape}."
+            f"labels must hold one entry per atom, {len(images)}; got shape {marks.shape}."
         )
     order = np.arange(len(images)) if marks is None else np.argsort(marks, kind="stable")
     shown = order[np.linspace(0, len(order) - 1, min(integer("n_shown", n_shown, 1), len(order))).astype(int)]

@@ -89,12 +89,12 @@ def legend_width(names: list[str]) -> float:
 
 
 def _letters(names: list[str]) -> float:
-    """Points of the letters of a legend: smaller where there are many names, so that they fit beside the map."""
+    """Font size of a legend in points; smaller if there are many names, so that they fit next to the map."""
     return 10.0 if len(names) <= _MOST_LEGEND_ROWS else 8.0
 
 
 def _written_letters(names: list[str]) -> float:
-    """Points of the letters of names on a map; a few letters each need not be smaller where there are many."""
+    """Font size of names on a map in points; names of a few letters need not be smaller even if there are many."""
     return 0.9 * _letters([] if max(map(len, names), default=0) <= 3 else names)
 
 

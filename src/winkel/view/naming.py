@@ -41,7 +41,7 @@ def names_on(
     if Y.shape[1] != 2 or (texts is None and table is None):
         if names:
             raise InvalidInputError(
-                "names=True needs something to name regions of a flat map by: labels, text, or data with named columns."
+                "names=True needs something that gives names to regions of a flat map: labels, text, or data with named columns."
             )
         return []
     if texts is not None:

@@ -44,9 +44,7 @@ _LETTERS_AS_TEXT = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none
 _FAINTEST = 0.12  # opacity of a point that is not reliable at all
 
 
-@telling_of_memory(
-    "The picture", "Draw fewer rows, or a smaller picture; a file that was there is as it was."
-)
+@telling_of_memory("The picture", "Draw fewer rows, or a smaller picture; an existing file was not changed.")
 def plot(
     Y: ArrayLike | Any,
     *,
@@ -152,7 +150,7 @@ def plot(
         beside = 0.4 if named is None else legend_width(named[0])
         _, ax = plt.subplots(figsize=figsize or (6.0 + beside, 6.0), layout="constrained")
     elif figsize is not None:
-        raise InvalidParameterError("figsize is that of a new figure; the axes given have one.")
+        raise InvalidParameterError("figsize is for a new figure; the given axes already have one.")
     if edges is not None and edges is not False:
         # Faint, and fainter the more there are.
         drawn = _pairs(_edges(edges, Y), len(points), "edges")
@@ -259,7 +257,7 @@ def _rows(
 
 
 def _names(points: FloatArray, source: Any, names: Any, labels: ArrayLike | None) -> list[Name]:
-    """The names to write on the map; clusters only where they are asked for."""
+    """The names to write on the map; clusters are only named on request."""
     if labels is None and names is None:
         return []
     given = names if names is None or isinstance(names, bool) else column(names, len(points), "names")
@@ -281,7 +279,7 @@ def seams_of(map: Map, seams: Any) -> Seams | None:
         return None
     if isinstance(seams, Faithfulness):
         if "tearing" not in seams.scores:
-            raise InvalidInputError('seams is a report without the score "tearing".')
+            raise InvalidInputError('the report passed as seams does not contain the score "tearing".')
         seams = seams["tearing"].detail
     if isinstance(seams, Tearing):
         if len(seams.piece) != len(map):
@@ -317,14 +315,14 @@ def map_points(Y: Any) -> FloatArray:
     """The places of a map to draw: an n × 2 array, a fitted estimator, an Embedding or a file."""
     points = np.asarray(as_map(Y, "Y").Y, dtype=float)
     if points.shape[1] != 2:
-        raise InvalidInputError(f"a map to draw must have shape (n, 2); got {points.shape}.")
+        raise InvalidInputError(f"the map must have shape (n, 2); got {points.shape}.")
     if len(points) == 0 or not np.isfinite(points).all():
-        raise InvalidInputError("a map to draw must have points, all of them finite.")
+        raise InvalidInputError("the map must have points, all of them finite.")
     return points
 
 
 def _edges(edges: Any, Y: Any) -> Any:
-    """The pairs meant by a graph, by True, or by themselves."""
+    """The pairs of a graph, of the map's own graph (True), or as given."""
     if edges is True:
         edges = getattr(as_map(Y, "Y").embedding, "graph", None)
         if edges is None:

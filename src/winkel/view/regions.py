@@ -25,7 +25,7 @@ from ..typing import FloatArray
 from .layers import classes, short_names
 
 MOST_NAMES = 40  # classes that are named without being asked
-FEW = 0.01  # share of all rows below which a name stands beside its points, not over them
+FEW = 0.01  # share of all rows below which a name is written next to its points, not over them
 _CELLS = 96  # of the grid on which density is looked at, along the longer side
 _SPREADS = {1: 0.03, 2: 0.012}  # how far each point is spread, by level, in shares of the map's extent
 _CLARITY = 0.3  # how far the top of a hill stands above the saddle to a higher one, as a logarithm of density
@@ -84,7 +84,7 @@ def cluster_names(Y: FloatArray, values: Any, columns: Sequence[str], *, words: 
 
 
 def _told(effect: FloatArray, columns: Sequence[str], words: bool) -> str:
-    """The two or three words or columns of largest effect, or nothing where none is large."""
+    """The two or three words or columns with the largest effect; empty if no effect is large."""
     strength = effect if words else np.abs(effect)
     best = [int(c) for c in np.argsort(-strength, kind="stable")[:3] if strength[c] >= _LEAST_EFFECT]
     if words:
@@ -131,7 +131,7 @@ def hills(
 
 
 def _climbed(density: FloatArray) -> NDArray[np.intp]:
-    """The cell of the top of each cell's hill, among its eight neighbours upwards; −1 where nothing is."""
+    """For each cell, the cell at the top of its hill, found by climbing among its eight neighbours; −1 for empty cells."""
     rows, columns = density.shape
     known = np.flatnonzero(density.ravel() > 0)
     number = np.full(density.size, -1, dtype=np.intp)

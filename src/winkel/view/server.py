@@ -170,7 +170,7 @@ def make_app(site: Site, hosts: Iterable[str]) -> Any:
 
 
 class _Guard:
-    """ASGI middleware: refuses what must not come through, and sets the headers of every answer."""
+    """ASGI middleware that refuses forbidden requests and sets the headers of every answer."""
 
     def __init__(self, application: Any, token: str, hosts: Iterable[str]) -> None:
         self._application = application
@@ -179,7 +179,7 @@ class _Guard:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
-            raise WinkelError(f"This server speaks HTTP alone; got {scope['type']!r}.")
+            raise WinkelError(f"This server only speaks HTTP; got {scope['type']!r}.")
 
         async def send_guarded(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -212,12 +212,12 @@ class _Guard:
         # A path need not begin with a slash: "GET *" is HTTP too.
         token = scope["path"].removeprefix("/").partition("/")[0].encode("utf-8", "surrogatepass")
         if not secrets.compare_digest(token, self._token):
-            return 403, "The address does not hold the right token."
+            return 403, "The address does not contain the right token."
         return None
 
 
 def _is_foreign(headers: Mapping[str, str], hosts: frozenset[str]) -> bool:
-    """Whether a page of another origin sent the request; a person who follows the address does not count."""
+    """Whether a page of another origin sent the request; a person who opens the address does not count as one."""
     origin = headers.get("origin")
     if origin is not None and origin.lower() not in {f"http://{host}" for host in hosts}:
         return True

@@ -220,7 +220,7 @@ def _read(source: Path) -> FloatArray:
     elif source.suffix == ".parquet":
         Y = _read_parquet(source)
     else:
-        raise InvalidInputError(f"Tiles are made of .parquet and .npy files; got {source.name!r}.")
+        raise InvalidInputError(f"Tiles can be made from .parquet and .npy files; got {source.name!r}.")
     if len(Y) == 0:
         raise InvalidInputError(f"{source.name} has no rows.")
     bad = np.flatnonzero(~np.isfinite(Y).all(axis=1))

@@ -35,7 +35,7 @@ def plot_faithfulness(report: Faithfulness, *, path: str | Path | None = None) -
 
 
 def _bars(ax: Any, scores: list[Score]) -> None:
-    """Values from 0 (or the least of them) to 1, with their intervals and those of principal components."""
+    """Bars of values from 0 (or the smallest value) to 1, with their intervals and the values of principal components."""
     place = np.arange(len(scores))[::-1]
     values = [score.value for score in scores]
     ax.barh(place + 0.2, values, 0.38, color=PALETTE[0], label="this map")
@@ -143,7 +143,7 @@ def _similarities(ax: Any, comparison: Comparison) -> None:
 
 
 def _spread_rows(points: Any, count: int) -> Any:
-    """Rows all over the map: in each cell of a grid the one nearest to its middle."""
+    """Rows spread over the map: in each cell of a grid, the row nearest to its centre."""
     side = max(1, int(np.sqrt(count)))
     low, width = points.min(axis=0), np.maximum(np.ptp(points, axis=0), np.finfo(float).tiny)
     place = np.clip((points - low) / width * side, 0, side - 1e-9)

@@ -214,7 +214,7 @@ def test_an_interrupted_fit_writes_the_best_map_and_can_be_resumed(tmp_path, mon
         signal.signal(signal.SIGINT, before)
     assert code == 130
     assert "The best iterate" in err
-    assert "--resume goes on from here" in err
+    assert "--resume continues from here" in err
     assert read_map(str(out)).Y.shape == (60, 2)
     assert parts(tmp_path)
     assert call(capsys, *command, "-o", out, "--resume")[0] == 0
@@ -236,7 +236,7 @@ def test_a_time_limit_ends_the_fit_with_the_map_there_is(tmp_path, capsys, table
     assert read_map(out).Y.shape == (60, 2)
     assert parts(tmp_path)
     code, _, err = call(capsys, *command, "-o", out, "--time-limit", "0")
-    assert "--resume goes on from here" in err
+    assert "--resume continues from here" in err
     assert call(capsys, *command, "-o", out, "--resume")[0] == 0
     assert call(capsys, *command, "-o", whole)[0] == 0
     assert out.read_bytes() == whole.read_bytes()

@@ -64,7 +64,7 @@ def test_one_column_and_ragged_files_keep_the_usual_separator(tmp_path):
     (tmp_path / "one.csv").write_text("x\n1\n2\n3\n")
     assert wk.data.read(tmp_path / "one.csv").shape == (3, 1)
     (tmp_path / "ragged.csv").write_text("x,y\n1,2\n3\n4,5\n")
-    with pytest.raises(wk.errors.InvalidInputError, match="has 1 values, and 2 columns are expected"):
+    with pytest.raises(wk.errors.InvalidInputError, match="has 1 values, but 2 columns are expected"):
         wk.data.read(tmp_path / "ragged.csv")
 
 

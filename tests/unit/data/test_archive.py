@@ -358,7 +358,7 @@ def test_overlapping_arrays_are_refused(path):
     one = {"name": "a", "dtype": "<f8", "shape": [2], "offset": 0, "nbytes": 16, "stored": 16, "codec": "raw"}
     text, body = header_with({}, arrays=[one, one | {"name": "b"}])
     forge(path, text, body)
-    with pytest.raises(ModelFileError, match="'b' does not lie where it must"):
+    with pytest.raises(ModelFileError, match="'b' is not at its correct position"):
         read_archive(path)
 
 

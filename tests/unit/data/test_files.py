@@ -176,8 +176,8 @@ def test_headers_are_told_from_data(tmp_path, text, columns):
         ("a,b\n1,2\n3,x\n", r"row 1 \(counted from 0; line 3 of the file\), column 1 \('b'\) holds 'x'"),
         ("a,b\n1,2\n\n3,\n", r"row 1 \(counted from 0; line 4 of the file\), column 1 \('b'\) is empty"),
         ("a,b\n1,2\n3,1_000\n", r"column 1 \('b'\) holds '1_000'"),
-        ("a,b\n1,2\n3,4,5\n", r"row 1 .*line 3.* has 3 values, and 2 columns are expected"),
-        ("1,2\n3\n", r"row 1 .*line 2.* has 1 values, and 2 columns are expected"),
+        ("a,b\n1,2\n3,4,5\n", r"row 1 .*line 3.* has 3 values, but 2 columns are expected"),
+        ("1,2\n3\n", r"row 1 .*line 2.* has 1 values, but 2 columns are expected"),
         ("a,b\n1,2\n3,nan\n", r"NaN .* at row 1, column 1 \('b'\)"),
         ("a,b\n1,2\n-inf,3\n", r"-infinity at row 1, column 0 \('a'\)"),
         ("a,b\n", r"no rows of values, only a header"),
@@ -193,7 +193,7 @@ def test_bad_cells_are_named(tmp_path, text, message):
 
 def test_extra_cells_beside_a_label_column_are_noticed(tmp_path):
     path = write(tmp_path / "a.csv", "a,b,c\n1,2,x\n3,4,y,5\n")
-    with pytest.raises(InvalidInputError, match=r"row 1 .* has 4 values, and 3 columns"):
+    with pytest.raises(InvalidInputError, match=r"row 1 .* has 4 values, but 3 columns"):
         read(path, label="c")
 
 
@@ -259,7 +259,7 @@ def test_numbers_with_a_decimal_comma(tmp_path, delimiter):
     assert repr(table) == "<Table of 3 rows × 2 columns, float64, with ids, labels>"
     lines[3] = "c;0,1;7,x;1"
     (tmp_path / "table.csv").write_text("\n".join(lines).replace(";", delimiter), encoding="utf-8")
-    with pytest.raises(InvalidInputError, match="column 2 \\('size'\\) holds '7,x', which is no number"):
+    with pytest.raises(InvalidInputError, match="column 2 \\('size'\\) holds '7,x', which is not a number"):
         wk.data.read(tmp_path / "table.csv", id="name", label="share")
 
 

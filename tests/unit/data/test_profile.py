@@ -59,6 +59,6 @@ def test_notes_tell_the_treatment_that_applies():
     euclidean = EXPECTED.notes()
     assert [note.split(" have ")[0] for note in euclidean] == ["2 columns", "3 rows"]
     (note,) = Profile(5, 5, 0, 0, 1, 2).notes("cosine")
-    assert note.startswith("1 row has only zeros; such rows lie at distance 0 from each other and 1")
+    assert note.startswith("1 row has only zeros; such rows have distance 0 to each other and 1")
     (note,) = Profile(5, 5, 0, 0, 1, 2).notes("correlation")
     assert note.startswith("2 rows have one value throughout")

@@ -99,5 +99,5 @@ def test_a_grid_of_pictures():
     shown = len({tuple(c) for c in np.minimum(((model.embedding_ - model.embedding_.min(0)) /
                 (np.ptp(model.embedding_, axis=0).max() / 5)).astype(int), 4).tolist()})  # fmt: skip
     assert len(ax.images) == shown
-    with pytest.raises(InvalidInputError, match="9 values, and rows have 4"):
+    with pytest.raises(InvalidInputError, match="9 values, but rows have 4"):
         wk.plot_decoded(model, (3, 3))

@@ -183,7 +183,7 @@ def test_batches_from_lists_and_functions():
 
 
 def test_refused_batches():
-    with pytest.raises(InvalidInputError, match="only once"):
+    with pytest.raises(InvalidInputError, match="only be iterated once"):
         kds().fit_batches(iter([SOME]))
     with pytest.raises(InvalidInputError, match="no batch"):
         kds().fit_batches([])
@@ -225,7 +225,7 @@ def test_hard_data_gives_a_sound_map(X, training):
 @pytest.mark.filterwarnings("ignore:all rows are equal:winkel.errors.DataWarning")
 @pytest.mark.parametrize(("X", "found"), [(np.ones((40, 5)), 1), (np.repeat(SOME[:2], 12, axis=0), 2)])
 def test_too_few_different_rows_are_told(X, found):
-    with pytest.warns(DataWarning, match=f"n_clusters=3, but only {found} are told apart"):
+    with pytest.warns(DataWarning, match=f"n_clusters=3, but the codes only distinguish {found}"):
         model = clustering().fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 

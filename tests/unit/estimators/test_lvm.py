@@ -182,7 +182,7 @@ def test_rows_outside_the_largest_component_are_placed_or_refused():
     np.testing.assert_array_equal(model.component_, np.repeat([0, 1], [60, 25]))
     Y = model.embedding_
     assert KNeighborsClassifier(5).fit(Y, model.component_).score(Y, model.component_) == 1
-    with pytest.raises(InvalidInputError, match=r"Raise n_neighbors"):
+    with pytest.raises(InvalidInputError, match=r"Increase n_neighbors"):
         lvm(components="error").fit(X)
 
 

@@ -183,7 +183,7 @@ def test_standardized_and_anchored_maps():
     for X in (SOME, SOME.astype(np.float32)):
         Y = mde(anchors=([3, 77], where)).fit_transform(X)
         np.testing.assert_array_equal(Y[[3, 77]], where)
-    with pytest.raises(InvalidParameterError, match="beside anchors"):
+    with pytest.raises(InvalidParameterError, match="with anchors"):
         mde(anchors=([3], [[0, 0]]), constraint="standardized").fit(SOME)
 
 

@@ -140,7 +140,7 @@ def test_too_high_a_threshold_and_too_few_dimensions_are_told():
         tsm(2, threshold=0.97).fit(SOME)
     texts = " ".join(str(w.message) for w in told_of)
     assert "lower threshold" in texts
-    assert "Choose n_components above 2" in texts
+    assert "Use an n_components above 2" in texts
 
 
 @told

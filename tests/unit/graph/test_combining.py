@@ -48,7 +48,7 @@ def test_a_graph_with_itself_is_itself():
         ([A, wk.Graph.from_edges([[0, 1]], n=3)], "union", "these have 4, 3 nodes"),
         ([A, B], "both", "how must be one of 'union', 'intersection'"),
         ([A, B], [1.0], "how must be"),
-        ([A, B], [0.0, 0.0], "one is above 0"),
+        ([A, B], [0.0, 0.0], "one of them above 0"),
         ([A, wk.Graph.from_edges([[0, 3]], n=4)], "intersection", "no pair is in all graphs"),
     ],
 )

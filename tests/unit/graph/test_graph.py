@@ -72,7 +72,7 @@ def test_combine_merges_weights_and_keeps_the_smallest_distance(combine, expecte
         ([0, 1], {}, r"shape \(p, 2\)"),
         ([[0, 1, 2]], {}, r"shape \(p, 2\)"),
         ([[0, 1]], {"weights": [np.nan]}, "weights must be finite"),
-        ([[0, 1]], {"weights": [1.0, 2.0]}, "one number an edge"),
+        ([[0, 1]], {"weights": [1.0, 2.0]}, "one number per edge"),
         ([[0, 1]], {"weights": ["a"]}, "real numbers"),
         ([[0, 1]], {"distances": [-1.0]}, "not negative"),
         ([[0, 1]], {"distances": [np.inf]}, "finite"),

@@ -53,7 +53,7 @@ def test_chance_seldom_looks_like_a_difference():
 def test_it_prints_and_refuses():
     X = np.random.default_rng(2).normal(size=(30, 3))
     found = wk.explain(X, [1, 2, 3])
-    assert "3 rows beside 27 others" in str(found)
+    assert "3 rows and 27 others" in str(found)
     assert "<table>" in found._repr_html_()
     pytest.importorskip("pandas")
     assert list(found.to_frame()["column"]) == list(found.columns)

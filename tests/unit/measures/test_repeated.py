@@ -267,7 +267,7 @@ def test_tune_says_when_choices_cannot_be_told_apart():
     close = wk.tune(Tagged(), data(), {"tag": [1, 2, 3, 4]}, random_state=0)
     assert close.confidence < 0.95
     assert len(close.alike) > 1
-    assert "cannot be told" in str(close)
+    assert "cannot be distinguished" in str(close)
 
 
 def test_tune_shares_the_largest_graph():

@@ -458,7 +458,7 @@ def test_choice_of_pairs():
     assert choose_pairs("sampled", umap, "kernel", 10, 3) == "sampled"
     with pytest.raises(InvalidParameterError, match="pairs must be one of"):
         choose_pairs("all", cauchy, "kernel", 10, 2)
-    with pytest.raises(InvalidParameterError, match='pairs="field" is not there'):
+    with pytest.raises(InvalidParameterError, match='pairs="field" is not available'):
         choose_pairs("field", umap, "kernel", 10, 3)
 
 

@@ -76,7 +76,7 @@ def test_array_batches_hold_every_row_once_in_a_new_order():
 
 
 def test_streams_are_checked():
-    with pytest.raises(InvalidInputError, match="only once"):
+    with pytest.raises(InvalidInputError, match="only be iterated once"):
         StreamBatches(iter([X]))
     assert sum(len(batch) for batch in StreamBatches([X, X[:5]]).epoch(3)) == 305
 

@@ -72,7 +72,7 @@ def test_custom_object_with_a_wrong_shape_is_named():
         def value(self, d):
             return np.mean(d)
 
-    with pytest.raises(InvalidParameterError, match=r"Mean.value\(d\) must give one number a pair.*\(3,\)"):
+    with pytest.raises(InvalidParameterError, match=r"Mean.value\(d\) must give one number per pair.*\(3,\)"):
         as_distortion(Mean()).value(D)
 
 
@@ -82,7 +82,7 @@ def test_function_is_differentiated_by_torch():
     value, slope = f.value_and_derivative(D)
     np.testing.assert_allclose(value, Barrier().value(D))
     np.testing.assert_allclose(slope, Barrier().derivative(D))
-    with pytest.raises(InvalidParameterError, match="one distortion a pair"):
+    with pytest.raises(InvalidParameterError, match="one distortion per pair"):
         as_distortion(lambda d: d.mean()).value(D)
     Y = np.random.Generator(np.random.Philox(key=0)).standard_normal((4, 2))
     edges = [[0, 1], [1, 2], [2, 3]]
@@ -118,7 +118,7 @@ def test_what_is_no_distortion_is_refused(thing):
             lambda: penalties.PushAndPull([1.0, -1.0], penalties.Linear([1.0, 2.0])),
             "one weight for all pairs",
         ),
-        (lambda: losses.Absolute(1.0), "vector with one entry a pair"),
+        (lambda: losses.Absolute(1.0), "vector with one entry per pair"),
         (lambda: losses.Absolute([1.0, -1.0]), "zero or positive; entry 1 is -1.0"),
         (lambda: losses.Absolute([1.0, 2.0], [1.0]), "1 weights and 2 deviations"),
         (lambda: losses.Fractional([1.0, 0.0]), "must be positive; entry 1"),

@@ -279,7 +279,7 @@ def test_a_formula_must_give_one_number_a_pair():
         def derivative(self, d):
             return np.ones_like(d)
 
-    with pytest.raises(InvalidParameterError, match=r"Total\.value\(d\) must give one number a pair"):
+    with pytest.raises(InvalidParameterError, match=r"Total\.value\(d\) must give one number per pair"):
         wk.Problem(EDGES, Total(), n_items=N).average_distortion(start(2))
 
 

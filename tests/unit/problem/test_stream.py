@@ -204,7 +204,7 @@ def test_users_own_distortion():
 def test_what_is_refused(tmp_path):
     with pytest.raises(InvalidInputError, match=r"integer array of shape \(p, 2\)"):
         ArrayStream([[0.5, 1.0]])
-    with pytest.raises(InvalidInputError, match=r"one entry a pair, shape \(1000,\); got shape \(3,\)"):
+    with pytest.raises(InvalidInputError, match=r"one entry per pair, shape \(1000,\); got shape \(3,\)"):
         ArrayStream(EDGES, [1.0, 2.0, 3.0])
     with pytest.raises(InvalidParameterError, match="block must be"):
         ArrayStream(EDGES, block=0)

@@ -150,7 +150,7 @@ def test_a_checkpoint_of_another_run_is_refused_by_what_differs(path, name):
 
     assert start(**same, max_iter=3) == 3
     assert start(**same, max_iter=5) == 5
-    with pytest.raises(InvalidParameterError, match=rf"another run; they differ in {name} \(here"):
+    with pytest.raises(InvalidParameterError, match=rf"another run, which differs in {name} \(here"):
         start(**(same | CHANGES[name]), max_iter=7)
     assert iteration_in(path) == 5
 
@@ -168,7 +168,7 @@ def test_a_checkpoint_of_an_older_state_is_refused(path):
         def init(self, problem, Y0):
             return SolverState(0, Y0, 1.0, 1.0)
 
-    with pytest.raises(ModelFileError, match="does not hold what this version of the solver needs"):
+    with pytest.raises(ModelFileError, match="does not contain what this version of the solver needs"):
         run(Newer(), Bowl(), START, max_iter=3, checkpoint=path)
 
 

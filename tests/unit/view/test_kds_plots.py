@@ -26,7 +26,7 @@ def test_usage_and_degrees(tmp_path):
     assert ax.get_title() == "4 atoms, 1 unused"
     ax = plot_degrees(CODES, path=tmp_path / "degrees.png")
     assert heights(ax) == [1, 1, 1]
-    assert ax.get_title() == "2.00 atoms a row on average"
+    assert ax.get_title() == "2.00 atoms per row on average"
     assert {path.name for path in tmp_path.iterdir()} == {"usage.png", "degrees.png"}
 
 
@@ -39,7 +39,7 @@ def test_atoms_as_images(tmp_path):
     assert (tmp_path / "atoms.png").stat().st_size > 0
     with pytest.raises(InvalidInputError, match="cannot be images of 2 × 2"):
         plot_atoms(atoms, (2, 2))
-    with pytest.raises(InvalidInputError, match="one entry an atom"):
+    with pytest.raises(InvalidInputError, match="one entry per atom"):
         plot_atoms(atoms, (2, 3), labels=[1])
 
 

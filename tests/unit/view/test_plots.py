@@ -234,7 +234,7 @@ def test_looks_that_can_be_chosen(Y, tmp_path):
     assert tuple(ax.figure.get_size_inches()) == (3, 2)
     assert plt.imread(tmp_path / "a.png").shape[:2] == (100, 150)
     assert plot(Y, values=Y[:, 0], values_name="height").figure.axes[1].get_ylabel() == "height"
-    with pytest.raises(InvalidParameterError, match="figsize is that of a new figure"):
+    with pytest.raises(InvalidParameterError, match="figsize is for a new figure"):
         plot(Y, ax=ax, figsize=(2, 2))
 
 
@@ -369,7 +369,7 @@ def test_seams_join_what_is_torn_and_can_be_left_out():
         wk.plot(Y, seams=True)
     with pytest.raises(InvalidInputError, match="those of 400 rows"):
         wk.plot(Y[:10], seams=report)
-    with pytest.raises(InvalidInputError, match='without the score "tearing"'):
+    with pytest.raises(InvalidInputError, match='does not contain the score "tearing"'):
         wk.plot(Y, seams=wk.measure(X, Y, scores=["stress"]))
     with pytest.raises(InvalidInputError, match="got a str"):
         wk.plot(Y, seams="yes")

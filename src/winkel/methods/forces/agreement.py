@@ -176,14 +176,14 @@ def gradient_agreement(
 
 
 def _data(X: Any, metric: Metric) -> Any:
-    """The Table of rows, or the graph, distances or items that are to be used as they are."""
+    """The Table of rows, or the graph, distances or items, which are used as they are."""
     return X if isinstance(X, Graph) or callable(metric) or metric == "precomputed" else as_table(X)
 
 
 def _problem(
     data: Any, objective: Objective, n_components: int, metric: Metric, pairs: str, run: Run
 ) -> tuple[Objective, Any, Any]:
-    """The objective as the data allows it, its problem in double precision, and its weights."""
+    """The objective with parameters that the data allows, its problem in double precision, and its weights."""
     source, used = prepare(data, objective, metric, run)
     weights = used.weights(source, run)
     return used, used.problem(weights, Sums(pairs, n_components, np.float64), run), weights

@@ -58,7 +58,7 @@ def balanced_places(Y: FloatArray, new: NewRows, weights: Matrix, balance: Balan
 
 
 def _landmarks(n: int, each: float | Matrix, balance: Balance, run: Run) -> _core.AnchorGroup:
-    """Fitted rows that stand for all, `each` the weight of one of all: the same for all new rows, or one a row."""
+    """Fitted rows that represent all; `each` is the weight of a single fitted row, one for all new rows or one per new row."""
     marks = np.sort(run.stream("landmarks").permutation(n)[:MOST_LANDMARKS]).astype(np.int32)
     charge = np.reshape(np.asarray(each, dtype=np.float64) * (n / len(marks)), (-1, 1))
     repelling = np.broadcast_to(marks, (len(charge), len(marks)))

@@ -47,8 +47,8 @@ class Source:
         """All rows in double precision, not sparse."""
         if self.table is None:
             raise InvalidInputError(
-                "this objective compares rows, and there are none; a graph, distances or a function go with "
-                'kernel_x="perplexity" and kernel_x="fuzzy".'
+                "this objective compares rows, but there are none; for a graph, distances or a function use "
+                'kernel_x="perplexity" or kernel_x="fuzzy".'
             )
         return dense(self.table.values)
 
@@ -211,7 +211,7 @@ class Precomputed(DataKernel):
         return source.similarities.copy()
 
     def to_fitted(self, new: NewRows, run: Run) -> Matrix:
-        raise InvalidInputError("new rows have no given similarities.")
+        raise InvalidInputError("there are no similarities between new and fitted rows.")
 
 
 @dataclass(frozen=True)
@@ -352,7 +352,7 @@ def similarity_matrix(K: Any) -> Matrix:
         raise InvalidInputError("a matrix of similarities must be finite.")
     if not np.allclose(S, S.T, rtol=1e-6, atol=1e-8 * float(np.abs(S).max(initial=0.0))):
         raise InvalidInputError(
-            "a matrix of similarities must be symmetric, and it is not. Use (K + K.T) / 2 if that is what is meant."
+            "a matrix of similarities must be symmetric; this one is not. If this is intended, use (K + K.T) / 2."
         )
     return np.asarray((S + S.T) / 2)
 
@@ -394,5 +394,5 @@ def _check_square(n: int, run: Run) -> None:
     run.check_memory(
         40.0 * n * n,
         f"A matrix of the similarities of all {n} rows",
-        'Use kernel_x="perplexity" or "fuzzy", which look at neighbours only.',
+        'Use kernel_x="perplexity" or "fuzzy", which only use neighbours.',
     )

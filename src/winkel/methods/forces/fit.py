@@ -124,9 +124,9 @@ def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
 
 
 def _after_weights(data: Any, k: int, settings: Settings, start: str, steps: float, itemsize: int) -> float:
-    """Bytes of lists, and of pairs with their weights, and what is taken beside them: by a spectral start, or by steps with sums on a grid.
+    """Bytes of lists, of pairs with their weights, and of the larger of two further parts: a spectral start, or steps with sums on a grid.
 
-    The start holds the graph's edges, its matrix as the graph has it and as it is multiplied by, and blocks of vectors. A grid is the
+    The start holds the edges of the graph, its matrix in two forms (as stored and as used in products), and blocks of vectors. The grid is the
     largest that is used.
     """
     n, d = count_items(data), settings.n_components
@@ -144,7 +144,7 @@ def _sample(data: Table, count: int) -> Table:
 
 
 def _pairs_a_row(data: Any, k: int, metric: Metric) -> float:
-    """How many others a row lists or is listed by: fewer than 2k the more rows list each other, which a sample shows."""
+    """Number of other rows that a row lists or is listed by. It is below 2k if rows list each other; a sample shows by how much."""
     if not isinstance(data, Table) or metric == "precomputed":
         return 2.0 * k
     some = _sample(data, min(data.shape[0], _FEW, max(4 * k, _FEW_ENTRIES // max(1, data.shape[1]))))
@@ -154,10 +154,10 @@ def _pairs_a_row(data: Any, k: int, metric: Metric) -> float:
 
 
 def _listed_together(data: Any, k: int, metric: Metric) -> float:
-    """With how many others a row stands in one list of k neighbours.
+    """Number of other rows with which a row shares a list of k neighbours.
 
-    They are few on a surface, where neighbours of a row are neighbours of one another, and many in many dimensions; there are
-    more the more rows there are, which two samples show.
+    It is small on a surface, where neighbours of a row are neighbours of each other, and large in many dimensions. It grows
+    with the number of rows; two samples show how fast.
     """
     if not isinstance(data, Table) or metric == "precomputed":
         return 0.8 * k * k  # about what rows of many dimensions have
@@ -181,9 +181,7 @@ def prepare(data: Any, objective: Objective, metric: Metric, run: Run) -> tuple[
     own_way = callable(metric) or metric == "precomputed" or metric_name(metric) != "euclidean"
     if own_way and not objective.uses_metric:
         kernel = objective.kernel_x
-        refuse(
-            "metric", f'"euclidean" with kernel_x={kernel!r}, which has its own way to compare rows', metric
-        )
+        refuse("metric", f'"euclidean" with kernel_x={kernel!r}, which compares rows in its own way', metric)
     source = _source(data, objective)
     objective = objective.resolved(source)
     k = objective.neighbors(source.n)
@@ -245,7 +243,7 @@ def objective_of(settings: Mapping[str, Any]) -> Objective:
 
 
 def _source(data: Any, objective: Objective) -> Source:
-    """What the objective is made of, as yet without a graph."""
+    """The Source of the objective, still without a graph."""
     if objective.kernel_x == "precomputed" and not isinstance(data, Graph):
         K = similarity_matrix(data.values if isinstance(data, Table) else data)
         return Source(len(K), np.float64, similarities=K)
@@ -256,20 +254,20 @@ def _source(data: Any, objective: Objective) -> Source:
         source = Source(count_items(data), precision, data if isinstance(data, Table) else None)
     if source.table is None and not objective.uses_metric:
         raise InvalidInputError(
-            f"kernel_x={objective.kernel_x!r} needs rows; a graph, distances or a function go with "
-            '"perplexity" and "fuzzy".'
+            f"kernel_x={objective.kernel_x!r} needs rows; for a graph, distances or a function use "
+            '"perplexity" or "fuzzy".'
         )
     return source
 
 
 def _lists_alone(graph: Graph) -> Graph:
-    """A neighbour graph of the same lists, whose edges and matrices go with it: forces need the lists alone."""
+    """A neighbour graph with the same lists; edges and matrices of the old graph can then be freed, because forces only need the lists."""
     index, distances = graph.knn_indices, graph.knn_distances
     return graph if index is None else Graph.from_knn(index, distances, graph.origin, copy=False)
 
 
 def _start(source: Source, objective: Objective, settings: Settings, plan: Schedule, run: Run) -> FloatArray:
-    """Positions to begin with, in the precision of the data."""
+    """The starting positions, in the precision of the data."""
     shape = (source.n, settings.n_components)
     if not isinstance(settings.init, str):
         return positions("init", settings.init, shape, dtype=source.dtype)

@@ -29,8 +29,8 @@ EXACT_UP_TO = 20_000  # rows, where there is no field
 FIELD_FROM = 2_000  # rows; below, the exact sum takes no longer
 DRAWS = 64  # others that a row is compared with, when they are sampled
 TOLERANCE = 4e-3  # of forces by a field: relative root mean square error, as checked at every evaluation
-# −log(1 − k) is steep between points that nearly meet, which a grid of this spacing rounds off. Forces may be wrong by so
-# much for that, checked at so many points; and what a node of it and a point of the tree cost, in microseconds.
+# −log(1 − k) is steep between points that nearly meet; a grid of this spacing smooths it. The tolerance of the forces, the number of points
+# at which they are checked, and the cost in microseconds of a node of the grid and of a point in the tree.
 APART_SPACING, APART_TOLERANCE, _APART_CHECKED = 0.025, 0.03, 16
 _APART_NODE, _APART_POINT = 0.025, 1.4
 APART_NODES = _APART_POINT / _APART_NODE  # of the largest grid that is used, for each row
@@ -206,7 +206,7 @@ class ForceProblem:
         return sums_by_tree.potentials, Y.dtype.type(0.5 * stretch) * sums_by_tree.forces
 
     def _apart_sum(self, Y: FloatArray, charges: FloatArray | None) -> tuple[FloatArray, FloatArray] | None:
-        """The sum of −log(1 − k) on a grid; None where the tree is faster, or the grid not good enough."""
+        """The sum of −log(1 − k) on a grid; None if the tree is faster or the grid is not accurate enough."""
         # Of deviations from the mean charge twice the spacing will do.
         grid = _apart_grid(self.kernel, APART_SPACING if charges is None else 2 * APART_SPACING, self.n_jobs)
         if _APART_NODE * grid.n_nodes(Y) > _APART_POINT * len(Y):
@@ -273,13 +273,13 @@ def _has_field(kernel: MapKernel, form: str, n_components: int) -> bool:
 
 def _no_field(kernel: MapKernel, form: str, n_components: int) -> str:
     return (
-        f'pairs="field" is not there for the kernel {kernel.name!r} ({form}) in {n_components} dimensions: '
+        f'pairs="field" is not available for the kernel {kernel.name!r} ({form}) in {n_components} dimensions: '
         'use pairs="exact" or "sampled", kernel_y="cauchy", or two dimensions.'
     )
 
 
 def _smooth_form(kernel: MapKernel, form: str) -> Callable[[Matrix], Matrix] | None:
-    """The function of squared distances that a grid can hold, or None."""
+    """The function of squared distances that can be summed on a grid, or None."""
     if form == "kernel":
         return kernel.value
     if form == "square":
@@ -295,7 +295,7 @@ def _tree_field(kernel: MapKernel, form: str, m: int, n_jobs: int) -> Field | No
 
 
 def _tree_kernel(kernel: MapKernel, form: str) -> Kernel | None:
-    """The same function, of stretched points, for the tree of boxes, or None."""
+    """The same function of scaled points, for the tree of boxes, or None."""
     if form == "apart" and kernel.name in ("cauchy", "umap"):
         floor = float(np.sqrt(FLOOR)) * kernel.stretch
         return Kernel("log_ratio", exponent=2 * kernel.second, weight=-1.0, floor=floor)

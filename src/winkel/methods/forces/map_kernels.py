@@ -21,7 +21,7 @@ MAP_KERNELS: dict[str, tuple[str, ...]] = {
     "gaussian": (),
     "student": ("dof",),
 }
-FLOOR = 1e-3  # squared distance below which −log(1 − k) goes on straight, where UMAP's code adds 0.001
+FLOOR = 1e-3  # squared distance below which −log(1 − k) is continued linearly; UMAP's code adds 0.001 instead
 
 
 @dataclass(frozen=True)

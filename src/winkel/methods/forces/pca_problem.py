@@ -117,7 +117,7 @@ def nystrom(G: Gram, rank: int, run: Run) -> FactoredGram:
     keep = values > 1e-10 * max(float(values[-1]), 0.0)
     if not keep.any():
         raise InvalidInputError(
-            "the similarities have no positive directions that a low rank could keep; use rank=None."
+            "the similarities have no positive eigenvalues that a low rank could keep; use rank=None."
         )
     factor = matmul(columns, vectors[:, keep] / np.sqrt(values[keep]))
     U, s, _ = svd(factor)
@@ -286,7 +286,7 @@ def best_step(Y: Matrix, D: Matrix, GY: FloatArray, GD: FloatArray) -> float:
 
 
 def _positive_roots(cubic: Matrix) -> Matrix:
-    """The positive roots at which a polynomial of degree up to three changes its sign, between its turning points."""
+    """The positive roots at which a polynomial of degree at most three changes its sign, found between its turning points."""
     a, b, c, d = (float(x) for x in cubic)
     size = max(abs(a), abs(b), abs(c), abs(d))
     if size == 0.0 or a == b == c == 0.0:

@@ -108,7 +108,7 @@ class Schedule:
         )
 
     def _check_exaggeration(self, factor: float | None, iterations: int | None) -> None:
-        """Raise where what was asked for would do nothing."""
+        """Raise if a given parameter would have no effect."""
         if self.exaggeration != 1 and self.solver == "momentum":
             refuse("exaggeration", 'None with solver="momentum"', factor)
         if self.exaggeration == 1 and iterations:

@@ -267,7 +267,7 @@ def spectral_clusters(
     found = len(np.unique(labels))
     if found < n_clusters:
         warnings.warn(
-            f"n_clusters={n_clusters}, but only {found} are told apart by the codes; fewer clusters or more atoms suit them.",
+            f"n_clusters={n_clusters}, but the codes only distinguish {found}; use fewer clusters or more atoms.",
             DataWarning,
             stacklevel=2,
         )
@@ -299,7 +299,7 @@ def warn_if_in_pieces(codes: sp.csr_array, n_clusters: int) -> None:
     if elsewhere > _ELSEWHERE:
         warnings.warn(
             f"The graph of rows and atoms is in {int((rows > 0).sum())} pieces, with {elsewhere:.0%} of the rows outside of the "
-            f"{n_clusters} largest: these clusters say little. Fewer atoms (n_atoms, about one for 20 rows) or less locality "
+            f"{n_clusters} largest components, so these clusters say little. Fewer atoms (n_atoms, about one for 20 rows) or less locality "
             "join more rows.",
             DataWarning,
             stacklevel=2,

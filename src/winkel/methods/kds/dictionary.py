@@ -16,7 +16,7 @@ from ..rows import Rows, as_dense, product, row_norms
 from .coding import weighted_sums
 
 STARTS = ("kmeans++", "random")
-_ROWS_PER_ATOM = 8  # k-means++ looks at so many rows for each atom, and at _LEAST_ROWS at least
+_ROWS_PER_ATOM = 8  # number of rows per atom that k-means++ uses, but at least _LEAST_ROWS in total
 _LEAST_ROWS = 4096
 _SHARE = 20  # rows for each atom, enough to join it with each of its neighbours; with fewer, clusters depend on the seed
 _FEWEST, _MOST = 10, 500  # atoms that are suggested

@@ -74,7 +74,7 @@ class Clustering:
         n = codes.shape[0]
         if n < self.n_clusters:
             raise InvalidInputError(
-                f"X has {n} rows, too few for n_clusters={self.n_clusters}; give more rows or ask for fewer clusters."
+                f"X has {n} rows, too few for n_clusters={self.n_clusters}; use more rows or fewer clusters."
             )
         found: Clusters = spectral_clusters(
             codes,

@@ -67,7 +67,7 @@ class StreamBatches:
     def __post_init__(self) -> None:
         if not callable(self.source) and iter(self.source) is self.source:
             raise InvalidInputError(
-                "batches can be walked only once (it is an iterator), but training needs several walks. Give a list, "
+                "batches can only be iterated once (it is an iterator), but training needs several passes. Pass a list, "
                 "or a function that returns a new iterator each time."
             )
 
@@ -87,7 +87,7 @@ class StreamBatches:
             width = rows.shape[1]
             yield rows
         if width is None:
-            raise InvalidInputError("batches gave no batch at all; at least one is needed.")
+            raise InvalidInputError("batches contains no batch; at least one is needed.")
 
 
 Batches = ArrayBatches | StreamBatches

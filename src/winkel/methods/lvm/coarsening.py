@@ -1,8 +1,8 @@
 """Coarse-graining of the dissimilar pairs, at any number of levels (Saul 2020, eqs 25–26 and 40–42).
 
-A family is a set of blocks, within each of which all pairs are dissimilar. One level replaces each block by the
-block of its landmarks and, for each landmark, the block of those that it stands for. No pair is ever listed:
-a block is its items with three numbers each, from which come the weights and length scales of all its pairs.
+A family is a set of blocks; within a block, all pairs are dissimilar. One level replaces each block by the
+block of its landmarks and, for each landmark, the block of the items that it represents. No pair is ever listed:
+a block consists of its items with three numbers each, which determine the weights and length scales of all its pairs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEEPEST = 8
 class Family:
     """Blocks of items; the ordered pair i, j of a block has weight mass_i mass_j and scale Δ_ij = reach_i + slack_j.
 
-    `member` says which entry stands for each point (−1 for none).
+    `member` is the entry that represents each point (−1 for none).
     """
 
     items: NDArray[np.int32]
@@ -56,7 +56,7 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class Ties:
-    """Similarities that coarse-graining adds: landmarks, those they stand for, weights, and distances."""
+    """Similarities that coarse-graining adds: landmarks, the items they represent, weights, and distances."""
 
     landmark: NDArray[np.int32]
     item: NDArray[np.int32]
@@ -66,7 +66,7 @@ class Ties:
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """How items of a block find their smaller block: the landmarks of each block, and the block each leads to.
+    """How items of a block find their smaller block: the landmarks of each block, and the block to which each landmark leads.
 
     `alone` is the smaller block of a block that has no landmarks.
     """
@@ -79,7 +79,7 @@ class Division:
 
 @dataclass(frozen=True, eq=False)
 class Coarsening:
-    """Families of dissimilar pairs, the last of them the smallest blocks of items; ties; the way to those blocks."""
+    """Families of dissimilar pairs, of which the last has the smallest blocks of items; ties; and how items find those blocks."""
 
     families: tuple[Family, ...]
     ties: Ties
@@ -113,7 +113,7 @@ def coarsen(neighborhood: Neighborhood, levels: int, nearest: Nearest, run: Run)
 
 
 def n_landmarks(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many landmarks make the fewest pairs: size^{2/3} / 2^{1/3} (eq 40)."""
+    """The number of landmarks that gives the fewest pairs: size^{2/3} / 2^{1/3} (eq 40)."""
     count = np.rint(sizes ** (2 / 3) / 2 ** (1 / 3)).astype(np.int64)
     return np.where(sizes < SMALLEST, 0, count)
 
@@ -195,7 +195,7 @@ def _joined(ties: list[Ties]) -> Ties:
 
 
 def expected_pairs(n: float, levels: int) -> float:
-    """Ordered dissimilar pairs of n items after so many levels, if landmarks divide items as random ones do."""
+    """Expected number of ordered dissimilar pairs of n items after a number of levels, if landmarks divide items like random ones."""
     if levels == 0 or n < SMALLEST:
         return n * max(n - 1, 0)
     marks = n ** (2 / 3) / 2 ** (1 / 3)
@@ -203,5 +203,5 @@ def expected_pairs(n: float, levels: int) -> float:
 
 
 def enough_levels(n: int) -> int:
-    """The fewest levels that leave few enough pairs of n items."""
+    """The smallest number of levels after which n items have few enough pairs."""
     return next((k for k in range(DEEPEST) if expected_pairs(n, k) <= MOST_PAIRS), DEEPEST)

@@ -52,16 +52,16 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The map, with variances and components as its blocks, and what new rows will meet."""
+    """The map, with variances and components as its blocks, and the surroundings of new rows."""
 
     embedding: Embedding
     surroundings: Surroundings
 
 
 def fit(data: Any, settings: Settings, run: Run) -> Fit:
-    """The latent variable model of a Table of rows, a Graph, distances, or items of which a metric knows the distances.
+    """The latent variable model of a Table of rows, a Graph, distances, or items that a metric can compare.
 
-    The map is in the unit of the data, and in single precision where rows or the distances of neighbours are.
+    The map is in the unit of the data, and in single precision if rows or the distances of neighbours are.
     """
     kind = _precision(data, settings.metric)
     data, metric = _comparable(data, settings.metric, run)
@@ -117,10 +117,10 @@ def _components(graph: Graph, allowed: str) -> NDArray[np.int32]:
     outside = int((labels > 0).sum())
     what = f"The neighbour graph has {count} components; {outside} of {graph.n} items are outside the largest"
     if allowed == "error":
-        raise InvalidInputError(f'{what}. Raise n_neighbors, drop them, or give components="place".')
+        raise InvalidInputError(f'{what}. Increase n_neighbors, drop these items, or set components="place".')
     warnings.warn(
-        f"{what}. They are placed too, but how far the components lie from one another means little "
-        "(component_ tells them apart). A larger n_neighbors may join them.",
+        f"{what}. They are placed too, but distances between the components mean little "
+        "(component_ says which is which). A larger n_neighbors may join them.",
         DataWarning,
         stacklevel=4,
     )

@@ -21,7 +21,7 @@ Assignment = tuple[Indices, NDArray[np.float64]]
 
 
 class Blocks(Protocol):
-    """What of a family an assignment needs."""
+    """The parts of a family that an assignment needs."""
 
     @property
     def items(self) -> NDArray[np.int32]:
@@ -29,20 +29,20 @@ class Blocks(Protocol):
 
     @property
     def bounds(self) -> Indices:
-        """Where blocks begin, and the end."""
+        """Where each block begins, followed by the end of the last."""
 
     @property
     def member(self) -> Indices:
-        """The entry that stands for each point, −1 for none."""
+        """The entry that represents each point, −1 for none."""
 
 
 class Nearest(Protocol):
-    """Gives every entry the nearest landmark of its block."""
+    """Assigns the nearest landmark of its block to every entry."""
 
     def assign(self, blocks: Blocks, chosen: NDArray[np.bool_]) -> Assignment:
-        """The entry of the nearest chosen one, and its distance in the data's unit; a chosen one has itself.
+        """The nearest chosen entry, and its distance in the unit of the data; a chosen entry is assigned to itself.
 
-        Entries of a block in which none is chosen have themselves too, and so has one from which no chosen one
+        Entries of a block without chosen entries are also assigned to themselves, and so is an entry from which no chosen entry
         can be reached.
         """
 
@@ -97,10 +97,10 @@ def _block_by_block(
 
 @dataclass(frozen=True, eq=False)
 class ByPaths:
-    """By shortest paths in a graph, for data of which only some distances are known.
+    """By shortest paths in a graph, for data with only some known distances.
 
-    A block stands for a region of points, those whose representatives are in it; paths that leave the region
-    are not taken, so that one search from all landmarks serves all blocks.
+    A block corresponds to a region of points, those whose representatives are in it. Paths that leave the region
+    are not used, so that one search from all landmarks is enough for all blocks.
     """
 
     graph: Graph

@@ -28,7 +28,7 @@ class SimilarPairs:
 
 @dataclass(frozen=True, eq=False)
 class Exceptions:
-    """Entries of the base family that are similar and so not dissimilar: later entries of each, and which ways."""
+    """Pairs of the base family that are similar and therefore not dissimilar: for each entry the later entries, and in which directions."""
 
     start: NDArray[np.int64]
     entry: NDArray[np.int32]
@@ -38,8 +38,8 @@ class Exceptions:
 class Model:
     """Similar and dissimilar pairs with balanced weights; lengths in the unit of the neighbourhood.
 
-    Weights: 1 for each arc of the neighbourhood; those that coarse-graining adds sum to n; dissimilar ones sum to
-    what the similar ones sum to. `n_similar` and `n_dissimilar` count ordered pairs, as the paper does.
+    Weights are 1 for each arc of the neighbourhood. The weights that coarse-graining adds sum to n, and the weights of dissimilar pairs
+    have the same sum as those of similar pairs. `n_similar` and `n_dissimilar` count ordered pairs, as in the paper.
     """
 
     def __init__(self, neighborhood: Neighborhood, coarse: Coarsening, run: Run, *, single: bool) -> None:
@@ -86,7 +86,7 @@ class Model:
         return made
 
     def evaluate(self, Y: Vector, variance: Vector) -> tuple[float, Vector]:
-        """The log-likelihood (eq 6) and its derivatives by the means."""
+        """The log-likelihood (eq 6) and its derivatives with respect to the means."""
         value, gradient = self._core.gradient(Y, variance, self.n_jobs)
         return float(value), gradient
 

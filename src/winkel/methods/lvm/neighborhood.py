@@ -1,4 +1,4 @@
-"""Who is similar to whom, and on what length scale (Saul 2020, eqs 22–24, 44–45)."""
+"""Which items are similar, and on what length scale (Saul 2020, eqs 22–24, 44–45)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Vector = NDArray[np.float64]
 class Neighborhood:
     """Arcs i → j of similar items with their lengths; `widest` is the longest at each item.
 
-    Lengths are in the model's own unit, the median arc, which is `unit` in the data's. Rows without an arc
-    (which only ties between equal distances, or given lists, can make) take those that point at them, then 1.
+    Lengths are in the model's own unit, the median arc, which is `unit` in the unit of the data. Rows without an arc
+    (possible only because of ties between equal distances, or with given lists) use the arcs that point at them, or else 1.
     """
 
     source: NDArray[np.int32]
@@ -50,7 +50,7 @@ class Neighborhood:
 
 
 def squared_scale(length: Vector) -> Vector:
-    """The squared length scale that belongs to distances in the model's unit, kept above zero."""
+    """The squared length scale for distances in the model's unit, kept above zero."""
     floored: Vector = np.maximum(length, LEAST)
     return np.square(floored / CALIBRATION)
 

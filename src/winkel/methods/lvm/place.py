@@ -1,4 +1,4 @@
-"""New rows in a fitted latent variable model: EM for each by itself, against fitted items that stay."""
+"""New rows in a fitted latent variable model: EM for each on its own, with fixed fitted items."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _WALKS = 2**24  # walks followed at a time
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """What a new row meets beside its neighbours, lengths in the model's unit.
+    """The dissimilar items and landmarks of new rows, with lengths in the model's unit.
 
-    `divisions` lead to the block of items that it is dissimilar from; ties to the landmarks on the way weigh
+    `divisions` lead to the block of items from which a new row is dissimilar; ties to the landmarks on the way have weight
     `tie_weight`.
     """
 
@@ -40,7 +40,7 @@ class Surroundings:
 
     @classmethod
     def of(cls, model: Model, unit: float) -> Surroundings:
-        """Those of a fitted model, whose unit is `unit` in that of the data."""
+        """The surroundings of a fitted model, whose unit is `unit` in the unit of the data."""
         base, divisions = model.coarse.base, model.coarse.divisions
         return cls(base.items, base.bounds, base.reach, divisions, model.factor, model.tie_weight, unit)
 
@@ -54,7 +54,7 @@ class Surroundings:
 
     @classmethod
     def from_arrays(cls, parts: dict[str, Any]) -> Surroundings:
-        """The surroundings that `to_arrays` took apart."""
+        """The surroundings that were converted by `to_arrays`."""
         return cls(**{**parts, "divisions": tuple(Division(*arrays) for arrays in parts["divisions"])})
 
     def check(self, n: int) -> None:
@@ -64,7 +64,7 @@ class Surroundings:
                 raise ValueError("the surroundings have numbers that are not finite")
         _check_blocks(self.items, self.bounds, n)
         if [array.dtype.str[1:] for array in (self.items, self.bounds, self.reach)] != ["i4", "i8", "f8"]:
-            raise ValueError("the surroundings hold other kinds of numbers")
+            raise ValueError("the surroundings have numbers of the wrong type")
         if self.reach.shape != (n,) or len(self.items) != n or not np.isfinite(self.reach).all():
             raise ValueError("the reach of the items does not fit them")
         sizes = [len(division.bounds) - 1 for division in self.divisions] + [len(self.bounds) - 1]
@@ -76,7 +76,7 @@ class Surroundings:
             ):
                 inside = found.dtype.kind in "iu" and found.shape == (length,)
                 if not inside or (length and (found.min() < -1 or found.max() >= below)):
-                    raise ValueError("a division leads to a block that is not there")
+                    raise ValueError("a division leads to a block that does not exist")
 
 
 def _check_blocks(items: NDArray[Any], bounds: NDArray[Any], n: int) -> None:
@@ -90,7 +90,7 @@ def _check_blocks(items: NDArray[Any], bounds: NDArray[Any], n: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FittedItems:
-    """Fitted rows with their neighbour lists, means and variances, and the surroundings of new ones."""
+    """Fitted rows with their neighbour lists, means and variances, and the surroundings of new rows."""
 
     table: Table
     graph: Graph
@@ -114,7 +114,7 @@ class FittedItems:
 
 
 def place(rows: Table, fitted: FittedItems, run: Run) -> tuple[FloatArray, Vector]:
-    """Means and variances of new rows; one that equals a fitted row has that row's."""
+    """Means and variances of new rows; a row that equals a fitted row gets those of that row."""
     index, distance = nearest_rows(rows, fitted.table, fitted.lists.shape[1], run, metric=fitted.metric)
     Y, variance = fitted.Y[index[:, 0]], fitted.variance[index[:, 0]]
     new, unit = np.flatnonzero(distance[:, 0] > 0), fitted.surroundings.unit

@@ -1,12 +1,12 @@
-"""Minimum-distortion embedding (Agrawal, Ali and Boyd 2021): items in a few dimensions, so that pairs are distorted little.
+"""Minimum-distortion embedding (Agrawal, Ali and Boyd 2021): items in a few dimensions, such that pairs are distorted little.
 
     data ──> distinct.py ──> plan.py (Source, Plan) ──> problem.solve ──> Model ──> placement.py (new rows)
              equal rows      what attracts, repels,
              are one item    start, stages, iterations
 
-fit.py        fit, place, extend: what the estimator calls
-plan.py       Settings, the user's wishes, checked; Focus, between shape and neighbours; Plan, what is made of them
-neighbors.py  neighbours that attract, and what repels; lengths.py  distances and lengths of paths that are preserved
+fit.py        fit, place, extend: the functions that the estimator calls
+plan.py       Settings, the checked parameters; Focus, between shape and neighbours; Plan, the decisions for one fit
+neighbors.py  attraction of neighbours, and repulsion; lengths.py  distances and lengths of paths to preserve
 problems.py   preserve_neighbors, preserve_distances: the problems themselves, without an estimator
 """
 

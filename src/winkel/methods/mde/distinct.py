@@ -1,4 +1,4 @@
-"""Equal rows as one item, which weighs as much as they do together; rows of weight zero as none."""
+"""Equal rows as one item with the sum of their weights; rows of weight zero are left out."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ...typing import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The items of a map: `rows` are the rows that they stand for (the first of equals), `of` is the item of each row.
+    """The items of a map: `rows` are the rows that they represent (the first of equal rows), `of` is the item of each row.
 
-    Rows of weight zero are of no item, −1. `weights` are sums over equal rows.
+    Rows of weight zero have no item, −1. `weights` are sums over equal rows.
     """
 
     rows: IntArray
@@ -30,7 +30,7 @@ class Items:
 
     @classmethod
     def numbered(cls, of: IntArray) -> Items:
-        """The items of rows whose numbers are known."""
+        """The items of rows with given item numbers."""
         numbers, first = np.unique(of, return_index=True)
         rows = first[numbers >= 0]
         return cls(rows, of, np.bincount(of[of >= 0], minlength=len(rows)).astype(np.float64))
@@ -42,17 +42,17 @@ class Items:
 
     @property
     def absent(self) -> IntArray:
-        """Rows that are of no item."""
+        """Rows without an item."""
         return np.flatnonzero(self.of < 0)
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of items (along the last axis but one) as values of rows; zeros for rows of no item."""
+        """Values of items (along the last axis but one) as values of rows; zeros for rows without an item."""
         out = values[..., np.maximum(self.of, 0), :]
         out[..., self.absent, :] = 0
         return out
 
     def watched(self, run: Run) -> Run:
-        """The run of a fit to the items, whose callbacks are told of all rows."""
+        """The run of a fit to the items, whose callbacks get the map of all rows."""
         if self.trivial:
             return run
         return replace(
@@ -65,7 +65,7 @@ class Items:
 
 
 class _OfAllRows(Listener):
-    """Someone who is told of all rows where the loop knows items."""
+    """A listener that gets the map of all rows, while the loop works on items."""
 
     def __init__(self, listener: Listener, items: Items) -> None:
         self._listener, self._items = listener, items
@@ -86,10 +86,10 @@ class _OfAllRows(Listener):
 
 
 def find_items(table: Table, weights: FloatArray | None = None, *, in_order: bool = False) -> Items | None:
-    """The items of a table, or None where each row is an item of weight one.
+    """The items of a table, or None if each row is an item of weight one.
 
-    Unless they are to stand `in_order`, that of the rows, their order depends on their values alone. So a map of rows with
-    whole numbers as weights is that of the table in which each row is repeated as often, and in any order.
+    Items are in the order of the rows if `in_order`; otherwise their order depends only on their values. So a map of rows with
+    whole numbers as weights equals that of a table in which each row is repeated this number of times, in any order.
     """
     n = table.shape[0]
     if weights is not None and not weights.any():
@@ -108,7 +108,7 @@ def find_items(table: Table, weights: FloatArray | None = None, *, in_order: boo
 
 
 def _in_order(items: Items) -> Items:
-    """The same items in the order of the rows that they stand for."""
+    """The same items in the order of the rows that they represent."""
     order = np.argsort(items.rows)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))

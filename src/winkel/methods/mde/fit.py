@@ -1,4 +1,4 @@
-"""Minimum-distortion embedding (Agrawal, Ali and Boyd 2021): `fit` a map, `place` new rows in it, `extend` it by them."""
+"""Minimum-distortion embedding (Agrawal, Ali and Boyd 2021): `fit` a map, `place` new rows on it, or `extend` it by new rows."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ _LISTED = 2  # times as many fitted rows as neighbours attract a new one at most
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A fitted map, and what is needed to place new rows in it.
+    """A fitted map, with everything needed to place new rows on it.
 
-    `rows` are the rows that were embedded, each once; None if the map was made from something else. `item_of` is the
-    number in `rows` of each row of the map, −1 for those that were placed afterwards; None if all were embedded, in order.
+    `rows` are the rows that were embedded, each once; None if the map was not made from rows. `item_of` is, for each row of the map, its
+    number in `rows`, or −1 for rows that were placed afterwards; None if all rows were embedded, in order.
     `repulsion` is the mean repulsive weight of a row.
     """
 
@@ -64,7 +64,7 @@ class Model:
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def surroundings(self, run: Run) -> Surroundings:
-        """What new rows meet, made when it is first asked for and kept."""
+        """The surroundings of new rows, computed when first needed and then kept."""
         if "surroundings" not in self._kept:
             assert self.rows is not None
             settings = self.settings
@@ -85,7 +85,7 @@ class Model:
 
     @property
     def affinities(self) -> Affinities | None:
-        """How fitted rows attract new ones, where they do so by their distances; None where all alike."""
+        """How fitted rows attract new rows, if that depends on their distances; None if all attract equally."""
         graph, k = self.result.graph, self.n_neighbors
         if self.flat or not self.settings.forces.cauchy or graph is None or graph.knn_distances is None:
             return None
@@ -95,20 +95,20 @@ class Model:
 
     @property
     def n_neighbors(self) -> int:
-        """Fitted rows that a new one is compared with: as many as a fitted row has neighbours."""
+        """Number of fitted rows with which a new row is compared: as many as a fitted row has neighbours."""
         graph = self.result.graph
         lists = None if graph is None or self.settings.preserve == "distances" else graph.knn_indices
         return 1 if lists is None else int(lists.shape[1])
 
     @property
     def n_listed(self) -> int:
-        """Fitted rows that attract a new one."""
+        """Number of fitted rows that attract a new row."""
         affinities = self.affinities
         return self.n_neighbors if affinities is None else affinities.listed
 
     @property
     def items(self) -> IntArray:
-        """The rows of the map that stand for `rows`, the first of equals."""
+        """The rows of the map that represent `rows`; of equal rows, the first."""
         if self.item_of is None:
             return np.arange(len(self.result.Y))
         numbers, first = np.unique(self.item_of, return_index=True)
@@ -116,7 +116,7 @@ class Model:
 
     @property
     def distance_scale(self) -> float:
-        """What distances of the data are multiplied by before they are preserved."""
+        """The factor by which distances of the data are multiplied before they are preserved."""
         return float(self.result.settings.get("distance_scale", 1.0))
 
     @property
@@ -134,7 +134,7 @@ def fit(
 ) -> Model:
     """The map of rows (a Table), or of a Graph, distances or items.
 
-    Equal rows are one item and share a place; rows of weight zero are placed when the map is made, as new ones are.
+    Equal rows are one item and share a place; rows of weight zero are placed after the fit, like new rows.
     """
     return next(fit_along(data, settings, (settings.focus,), run, sample_weight, leanings))
 
@@ -147,9 +147,9 @@ def fit_along(
     sample_weight: ArrayLike | None = None,
     leanings: Leanings | None = None,
 ) -> Iterator[Model]:
-    """Maps of the same data at places between shape and neighbours, from one search for neighbours.
+    """Maps of the same data for several values of `focus`, between shape and neighbours, with one search for neighbours.
 
-    Each but the first starts from the map before it.
+    Each map but the first starts from the map before it.
     """
     n = count_items(data)
     if not isinstance(settings.init, str):
@@ -180,7 +180,7 @@ def fit_along(
 
 
 def place(model: Model, rows: Table, run: Run) -> FloatArray:
-    """Places of new rows among the fitted ones; a row that equals a fitted one has that row's place."""
+    """Places of new rows among the fitted rows; a row that equals a fitted row gets that row's place."""
     settings, Y = model.settings, model.places
     if len(Y) == 1:  # a map of equal rows has one place
         return np.repeat(Y, rows.shape[0], axis=0)
@@ -206,9 +206,9 @@ def place(model: Model, rows: Table, run: Run) -> FloatArray:
 
 
 def extend(model: Model, rows: Table, run: Run) -> Model:
-    """The map with new rows at its end, whose places are found together while all others are kept.
+    """The map with new rows at its end; their places are found together, while all others are fixed.
 
-    The objective is over the pairs that have a new row.
+    The objective is the sum over the pairs that contain a new row.
     """
     assert model.rows is not None
     settings, n = model.settings, model.rows.shape[0]
@@ -242,7 +242,7 @@ def extend(model: Model, rows: Table, run: Run) -> Model:
 
 
 def _joined_items(model: Model, equal: Items | None, n_new: int) -> Items:
-    """All rows of the map with those that are added to it, as items of the rows joined; `equal` says which are equal."""
+    """The items of the map together with the added rows; `equal` says which rows are equal."""
     n = len(model.items)
     before = np.arange(n) if model.item_of is None else model.item_of
     return Items.numbered(
@@ -270,7 +270,7 @@ def _lists(graph: Graph | None, rows: IntArray) -> tuple[Any, Any]:
 def _items(
     data: Any, weights: FloatArray | None, settings: Settings, *, in_order: bool = False
 ) -> Items | None:
-    """The items of a table; None where each row is one, of weight one."""
+    """The items of a table; None if each row is an item of weight one."""
     if not _merges(data, settings):
         return None
     plain = weights is None or bool((weights == 1).all())
@@ -280,7 +280,7 @@ def _items(
 
 
 def _merges(data: Any, settings: Settings) -> bool:
-    """Whether equal rows are one item: other constraints may ask for something else of each."""
+    """Whether equal rows are one item; some constraints treat rows individually."""
     return isinstance(data, Table) and type(settings.constraint) in (Centered, Standardized)
 
 
@@ -295,7 +295,7 @@ def _planned(
     leanings: Leanings | None = None,
     before: Model | None = None,
 ) -> tuple[Focus, Settings, Plan]:
-    """How the map of all that is in `source` is made; with `before`, from the map of another focus."""
+    """The plan of the map of `source`; with `before`, starting from the map of another focus."""
     focus = focus_of(source, settings, run, may_lie_flat=leanings is None)
     if settings.preserve == "neighbors" and settings.forces.cauchy:
         settings = replace(settings, focus=focus.value)
@@ -327,7 +327,7 @@ def _embed(source: Source, settings: Settings, focus: Focus, plan: Plan, run: Ru
 
 
 def _with_scale(result: Embedding, settings: Settings, scale: float) -> Embedding:
-    """The result, saying what distances were multiplied by, if they were preserved."""
+    """The result, with the factor by which distances were multiplied if they were preserved."""
     if settings.preserve != "distances" and settings.focus != FLAT:
         return result
     return replace(result, settings={**result.settings, "distance_scale": scale})
@@ -342,7 +342,7 @@ def _one_place(row: Table, settings: Settings, run: Run) -> Model:
         objective=0.0,
         residual=0.0,
         history=History({name: np.array(column) for name, column in columns.items()}),
-        status=Status("converged", "All rows are equal: there is nothing to tell apart."),
+        status=Status("converged", "All rows are equal, so there is nothing to distinguish."),
         seed=run.seed,
         settings={"method": "MDE", "n_components": settings.n_components, "n_pairs": 0},
     )
@@ -350,7 +350,7 @@ def _one_place(row: Table, settings: Settings, run: Run) -> Model:
 
 
 def _with_all_rows(model: Model, items: Items, data: Table, run: Run) -> Model:
-    """The model of items as one of all rows of the data."""
+    """The model of items, converted to all rows of the data."""
     result, absent = model.result, items.absent
     Y, lists = items.spread(result.Y), _lists(None, absent)
     if len(absent):
@@ -368,7 +368,7 @@ def _with_all_rows(model: Model, items: Items, data: Table, run: Run) -> Model:
 
 
 def _of_rows(graph: Graph | None, items: Items, absent: tuple[Any, Any]) -> Graph | None:
-    """The neighbour graph of all rows from that of items: a row lists what its item lists, `absent` rows their own."""
+    """The neighbour graph of all rows from that of items: a row has the neighbours of its item, and `absent` rows have their own."""
     if items.trivial or graph is None or graph.knn_indices is None or graph.knn_distances is None:
         return graph
     index = items.rows[graph.knn_indices[items.of]].astype(np.int32)
@@ -382,7 +382,7 @@ def _of_rows(graph: Graph | None, items: Items, absent: tuple[Any, Any]) -> Grap
 def _neighbors(
     model: Model, rows: Table, run: Run, *, wide: bool = False
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """The fitted rows nearest to new ones, as many as a fitted row has neighbours; with `wide` all that attract them."""
+    """The fitted rows nearest to new rows, as many as a fitted row has neighbours; with `wide`, all that attract them."""
     k = model.n_listed if wide else model.n_neighbors
     return model.surroundings(run).index.nearest(rows, k, run)
 
@@ -400,7 +400,7 @@ def _place_by_landmarks(model: Model, rows: Table, run: Run) -> FloatArray:
 
 
 def _stacked(above: Table, below: Table) -> Table:
-    """Rows of both, dense or sparse as those above."""
+    """The rows of both, dense or sparse like the first."""
     first, second = above.values, below.values
     if issparse(first):
         values = vstack([first, csr_matrix(second)], format="csr")

@@ -1,4 +1,4 @@
-"""A start from groups of neighbours, which are mapped first: where the graph of many rows is known but not the rows."""
+"""A start from groups of neighbours, which are mapped first; used if the graph of many rows is known but not the rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...solvers.lbfgs import LBFGS
 from ...typing import FloatArray
 from ..starts import spectral_start
 
-# From so many rows on, groups of neighbours go first: with this share of the repulsion, and so many iterations.
+# From GROUPS_FROM rows on, groups of neighbours are mapped first, with this share of the repulsion and this number of iterations.
 GROUPS_FROM, GROUPS_SHARE, GROUPS_ITERATIONS = 1000, 1e-4, 100
 _GROUP_SPREAD = 0.3  # standard deviation of the rows about their group, in units of the Cauchy penalty
 
@@ -21,7 +21,7 @@ _GROUP_SPREAD = 0.3  # standard deviation of the rows about their group, in unit
 def grouped_start(problem: Problem, graph: Graph, run: Run) -> FloatArray:
     """A start for `neighbor_problem(graph)` with the Cauchy penalty: groups of neighbours, mapped as rows will be.
 
-    A group attracts others as its rows do together, and repels them as so many rows; its rows begin around its place.
+    A group attracts others as its rows do together, and repels them as its number of rows; its rows start around its place.
     """
     pulls = problem.distortion
     assert isinstance(pulls, penalties.PushAndPull)
@@ -48,5 +48,5 @@ def grouped_start(problem: Problem, graph: Graph, run: Run) -> FloatArray:
 
 
 def attracts_everywhere(problem: Problem) -> bool:
-    """Whether every pair attracts: a graph of the user's own may have weights of zero or less."""
+    """Whether every pair attracts; a user's graph may have weights of zero or less."""
     return float(np.min(problem.distortion.weights)) > 0  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
-"""What else the attractions of a map lean towards, when asked for: labels that draw rows together, densities to be shown.
+"""Optional changes of the attractions: labels that draw rows together, and densities that the map should show.
 
-Both multiply the weights of pairs that attract, whatever problem the plan has made of them; the sum of the weights stays.
+Both multiply the weights of attracting pairs, in any problem of the plan; the sum of the weights stays the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WIDEST = 10.0  # a local radius this many times the usual one, or a part of it,
 
 @dataclass(frozen=True, eq=False)
 class Leanings:
-    """`labels` hold a class (whole numbers, −1 unknown) or a number (NaN unknown) of each row; None where there are none."""
+    """`labels` are a class (whole numbers, −1 unknown) or a number (NaN unknown) for each row; None if there are no labels."""
 
     label_weight: float = 0.0
     labels: NDArray[Any] | None = None
@@ -32,14 +32,14 @@ class Leanings:
 
     @classmethod
     def of(cls, label_weight: Any, density: Any, y: Any, n: int, preserve: str) -> Leanings | None:
-        """What the parameters ask for, checked; None for nothing."""
+        """The leanings for the parameters, checked; None if there are none."""
         weight, dense = number("label_weight", label_weight, 0.0, 1.0), number("density", density, 0.0, 1.0)
         if weight == 0 and dense == 0:
             return None
         if preserve != "neighbors":
             name = "label_weight" if weight else "density"
             raise InvalidParameterError(
-                f'{name} goes with preserve="neighbors"; leave it at 0 with preserve={preserve!r}.'
+                f'{name} only works with preserve="neighbors"; leave it at 0 with preserve={preserve!r}.'
             )
         if weight and y is None:
             raise InvalidParameterError(
@@ -48,7 +48,7 @@ class Leanings:
         return cls(weight, read_labels(y, n) if weight else None, dense)
 
     def of_items(self, items: Items) -> Leanings:
-        """Those of items: the label of equal rows, unknown where they have several."""
+        """The leanings of items: the label of their equal rows, or unknown if these have different labels."""
         if self.labels is None:
             return self
         present = items.of >= 0
@@ -63,11 +63,11 @@ class Leanings:
         return replace(self, labels=labels)
 
     def lean(self, problem: Problem, graph: Graph | None) -> Problem:
-        """The problem with its attractions leaning so."""
+        """The problem with its attractions changed accordingly."""
         pulls = problem.distortion
         if not isinstance(pulls, penalties.PushAndPull):
             raise InvalidParameterError(
-                "label_weight and density need pairs that attract and others that repel."
+                "label_weight and density need pairs that attract and pairs that repel."
             )
         attract = np.flatnonzero(pulls.weights > 0)
         factor = np.ones(len(attract))
@@ -88,9 +88,9 @@ class Leanings:
 
 
 def label_factors(labels: NDArray[Any], edges: IntArray, weight: float) -> FloatArray:
-    """What a pair's attraction is multiplied by: 1 for the same class, 1 − weight for others; 1 where a label is unknown.
+    """The factor of a pair's attraction: 1 for the same class, 1 − weight for different classes, and 1 if a label is unknown.
 
-    Of numbers, exp(−(Δ/s)²) stands between the two, s their standard deviation.
+    For numbers, exp(−(Δ/s)²) interpolates between the two, where s is their standard deviation.
     """
     known = known_labels(labels)
     both = known[edges].all(axis=1)
@@ -105,9 +105,9 @@ def label_factors(labels: NDArray[Any], edges: IntArray, weight: float) -> Float
 
 
 def density_factors(graph: Graph | None, edges: IntArray, strength: float) -> FloatArray:
-    """What a pair's attraction is multiplied by so that rows in sparse surroundings lie apart in the map too.
+    """The factor of a pair's attraction such that rows in sparse regions are also far apart in the map.
 
-    (r_i r_j)^(−strength), where r is the mean distance to the neighbours in the data over its geometric mean.
+    It is (r_i r_j)^(−strength), where r is the mean distance to the neighbours in the data, divided by its geometric mean.
     """
     if graph is None or not graph.has_distances:
         raise InvalidInputError("density needs distances between neighbours, and this graph has none.")

@@ -1,4 +1,4 @@
-"""Distances to be preserved, and lengths of paths along a surface that lies flat: the problems of pairs that ask for a length."""
+"""Problems that give pairs a length: preserved distances, and lengths of paths along a surface that can be laid flat."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ...typing import FloatArray, IntArray, Metric
 
 MAX_DISTANCES = 5 * 10**7  # pairs whose distances are preserved at most, which take about 3.2 GB
 PAIR_BYTES = 64.0  # measured peak of listing, packing and solving, for each pair
-# Of a surface that lies flat, paths for each row whose lengths are kept beside those of its edges, and the rows they start from.
+# For a surface that is laid flat: number of paths per row whose lengths are kept in addition to those of its edges, and of rows from which they start.
 FLAT_PATHS, FLAT_SOURCES = 20, 256
 _FLAT_ROW = 6200.0  # measured peak of finding, packing and solving these, bytes for each row
 _LEAST_LENGTH = 1e-3  # of mean edges: shorter ones count as these, whose errors count most
@@ -31,7 +31,7 @@ _LEAST_LENGTH = 1e-3  # of mean edges: shorter ones count as these, whose errors
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What is asked of a map; and where distances are to be preserved, these, as they are asked for, times `scale` of the data's."""
+    """The problem of a map; and, if distances are preserved, the requested distances, which are `scale` times those of the data."""
 
     problem: Problem
     distances: FloatArray | None = None
@@ -51,7 +51,7 @@ def distance_problem(
 ) -> Asked:
     """The Problem of the distances in rows, in a matrix of distances, by a function, or along a graph.
 
-    They are multiplied by `scale`; None brings them to the natural length under Standardized, and else leaves them.
+    They are multiplied by `scale`; None scales them to the natural length under Standardized, and otherwise leaves them unchanged.
     """
     if isinstance(data, Graph):
         n = data.n
@@ -110,7 +110,7 @@ def flat_problem(
 
 
 def flat_loss(lengths: FloatArray) -> Distortion:
-    """Sammon's loss (d − δ)²/δ of lengths δ in mean edges: an error of a long path counts less than the same of a short one."""
+    """Sammon's loss (d − δ)²/δ for lengths δ in units of the mean edge: the same error counts less for a long path than for a short one."""
     return Quadratic(lengths, weights=1 / np.maximum(lengths, _LEAST_LENGTH).astype(np.float64))
 
 
@@ -123,7 +123,7 @@ def _posed(
     run: Run,
     sample_weight: FloatArray | None,
 ) -> Problem:
-    """The Problem of pairs and their distortion, each pair weighed by the product of its rows' weights."""
+    """The Problem of pairs and their distortion, with each pair weighted by the product of the weights of its rows."""
     if sample_weight is not None:
         both = sample_weight[edges].prod(axis=1)
         distortion = scaled(distortion, both / both.mean())
@@ -133,7 +133,7 @@ def _posed(
 
 
 def _natural_scale(distances: FloatArray, n: int, m: int) -> float:
-    """What brings the root mean square of distances to that of a standardized map (section 4.2)."""
+    """The factor that makes the root mean square of distances equal to that of a standardized map (section 4.2)."""
     square = float(np.mean(np.square(distances, dtype=np.float64)))
     return Standardized.natural_length(n, m) / math.sqrt(square) if square > 0 else 1.0
 

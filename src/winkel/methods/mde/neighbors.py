@@ -241,7 +241,7 @@ def _check_pair_weights(weights: FloatArray) -> None:
     largest, usual = float(np.abs(weights).max()), float(np.median(positive_weights))
     if largest > WIDEST * usual or largest > HEAVIEST:
         raise InvalidInputError(
-            f"The largest weight of the graph is {largest:.3g}, and the median {usual:.3g}: beside it other pairs would not count. "
+            f"The largest weight of the graph is {largest:.3g}, and the median {usual:.3g}: compared with it, other pairs would not count. "
             f"Clip or rescale the weights to at most {min(WIDEST * usual, HEAVIEST):.3g}."
         )
 
@@ -283,7 +283,7 @@ def _dissimilar_count(graph: Graph, fraction: float) -> int:
     free = graph.n * (graph.n - 1) // 2 - graph.n_edges
     if free == 0:
         warnings.warn(
-            f"all {graph.n} rows are neighbours of each other, so nothing is pushed apart and the map may shrink to a "
+            f"all {graph.n} rows are neighbours of each other, so nothing repels and the map may shrink to a "
             "point. Use fewer neighbours, or constraint 'standardized'.",
             DataWarning,
             stacklevel=4,

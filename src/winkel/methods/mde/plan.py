@@ -184,7 +184,7 @@ def _constraint(constraint: object, anchors: object) -> Constraint:
     if anchors is None:
         return as_constraint(constraint)
     if not (isinstance(constraint, str) and constraint == "centered"):
-        refuse("constraint", "'centered' beside anchors, which fix the map's place and scale", constraint)
+        refuse("constraint", "'centered' with anchors, which fix the map's place and scale", constraint)
     if not isinstance(anchors, tuple | list) or len(anchors) != 2:
         refuse("anchors", "None or (indices, positions)", anchors)
     return Anchored(*anchors)
@@ -332,7 +332,7 @@ def focus_of(source: Source, settings: Settings, run: Run, *, may_lie_flat: bool
     centred = isinstance(settings.constraint, Centered | Anchored)
     if settings.focus == FLAT and not (lengths and centred):
         raise InvalidParameterError(
-            'focus="flat" keeps lengths of paths: it goes with a centred map of rows, or of a graph with distances.'
+            'focus="flat" keeps lengths of paths, so it needs a centred map of rows, or of a graph with distances.'
         )
     if settings.preserve != "neighbors" or not settings.forces.cauchy or source.graph is None:
         if settings.focus != "auto":
@@ -340,7 +340,7 @@ def focus_of(source: Source, settings: Settings, run: Run, *, may_lie_flat: bool
                 f"focus={settings.focus!r} is for neighbours that all pairs repel by the Cauchy penalty, the default. "
                 "Use repulsive_fraction with other penalties."
             )
-        return Focus(1.0, "focus is for the default forces.")
+        return Focus(1.0, "focus is only for the default forces.")
     return choose_focus(settings.focus, source.graph, run, may_lie_flat=may_lie_flat and centred)
 
 

@@ -1,4 +1,4 @@
-"""Problems of minimum-distortion embedding without an estimator: neighbours to be preserved, or distances."""
+"""Problems of minimum-distortion embedding without an estimator: to preserve neighbours or distances."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def preserve_neighbors(
     max_memory: int | float | str | None = None,
     verbose: bool = False,
 ) -> Problem:
-    """The Problem that puts neighbours close to each other and other pairs apart, as `winkel.MDE` poses it.
+    """The Problem that draws neighbours together and pushes other pairs apart, as `winkel.MDE` does.
 
     Parameters
     ----------
     data : array, data frame, sparse matrix, AnnData, Graph, or what `winkel.graph.knn` takes
-        The rows (of an AnnData object its `X`; `winkel.scverse.table` names another array of it); or a graph, whose edges are then the similar pairs with its weights. A neighbour graph has weight 2
-        where two rows list each other and 1 where one lists the other.
+        The rows (for an AnnData object its `X`; use `winkel.scverse.table` for another array); or a graph, whose edges and weights are then
+        the similar pairs. In a neighbour graph, pairs that list each other have weight 2, and other pairs weight 1.
     n_components : int, default=2
         Dimension of the map.
     n_neighbors : int, default=15
@@ -53,22 +53,22 @@ def preserve_neighbors(
         The metric of `winkel.graph.knn`.
     attractive : str, class or penalty, default="auto"
         The penalty of similar pairs: a name, one of `winkel.penalties`, or an object with `value` and `derivative`. "auto" is
-        Log1p(exponent=2) beside the Cauchy penalty and Log1p(exponent=1.3) beside others.
+        Log1p(exponent=2) together with the Cauchy penalty, and Log1p(exponent=1.3) with other repulsive penalties.
     repulsive : str, class, penalty or None, default="auto"
         The penalty of dissimilar pairs. "auto" is "cauchy" for a centred map in two or three dimensions with
-        attractive="auto", else "log". None leaves dissimilar pairs out.
+        attractive="auto", otherwise "log". With None there are no dissimilar pairs.
     repulsive_fraction : float, default=1.0
-        Dissimilar pairs drawn for each similar one; where all pairs repel, how strongly they do.
+        How many dissimilar pairs are drawn for each similar pair. If all pairs repel, the strength of their repulsion.
     repulsive_pairs : {"auto", "sampled", "all"}, default="auto"
-        "sampled" draws dissimilar pairs, weight −1, uniformly among the pairs that are not similar. "all" draws none: the
-        same total repulsion is shared by all pairs of rows, summed as a field in two and three dimensions. "auto" is "all"
-        for the Cauchy penalty, else "sampled". The Cauchy penalty is felt by close rows only, so it is not shared out:
-        each row repels each other with a fifth of its attraction (less where there are more than 4 000 rows), and neighbours
-        attract by their distances.
+        "sampled" draws dissimilar pairs, with weight −1, uniformly from the pairs that are not similar. With "all", the
+        same total repulsion is shared by all pairs of rows, and summed as a field in two and three dimensions. "auto" is "all"
+        for the Cauchy penalty, otherwise "sampled". The Cauchy penalty only acts on close rows, so its repulsion is not shared:
+        each row repels every other with a fifth of its attraction (less if there are more than 4 000 rows), and the attraction of
+        neighbours depends on their distances.
     focus : {"auto", "flat", "shape", "neighbors"} or float, default="auto"
-        As in `winkel.MDE`: how much of the Cauchy repulsion there is; with "flat" there is none, and lengths of paths are preserved.
+        As in `winkel.MDE`: the strength of the Cauchy repulsion. With "flat" there is none, and lengths of paths are preserved.
     sample_weight : array of shape (n_rows,) or None, default=None
-        Positive numbers; the weight of a pair is multiplied by the root of those of its two rows.
+        Positive numbers; the weight of a pair is multiplied by the square root of the product of those of its two rows.
     constraint : {"centered", "standardized"} or Constraint, default="centered"
         Which maps are allowed.
     random_state : int, numpy Generator or None, default=None
@@ -125,24 +125,24 @@ def preserve_distances(
     n_jobs: int | None = None,
     max_memory: int | float | str | None = None,
 ) -> Problem:
-    """The Problem whose pairs ask for the distances they have in the data, as `winkel.MDE(preserve="distances")` poses it.
+    """The Problem that tries to give pairs the distances they have in the data, as `winkel.MDE(preserve="distances")` does.
 
-    A standardized map has its size from the constraint. Distances are then brought to it: multiplied so that their root mean
-    square is the map's, √(2nm/(n−1)) for n rows in m dimensions (section 4.2), so the unit of the data does not matter.
+    The size of a standardized map is fixed by the constraint. Distances are then scaled such that their root mean
+    square equals that of the map, √(2nm/(n−1)) for n rows in m dimensions (section 4.2), so the unit of the data does not matter.
 
     Parameters
     ----------
     data : array, data frame, matrix of distances, sequence of items, or Graph
-        Rows, whose distances are by `metric`; with metric="precomputed" a symmetric matrix of distances; with a function
-        as metric any items; or a graph, whose distances are lengths of shortest paths (pairs without a path are left out).
+        Rows, whose distances are given by `metric`; with metric="precomputed", a symmetric matrix of distances; with a function
+        as metric, any items; or a graph, whose distances are lengths of shortest paths (pairs without a path are left out).
     n_components : int, default=2
         Dimension of the map.
     metric : str or callable, default="euclidean"
         A metric of `winkel.graph.knn`, "precomputed", or a symmetric function of two items.
     loss : str or callable, default="absolute"
-        A name of `winkel.losses`, or what makes a distortion from the vector of original distances.
+        A name of `winkel.losses`, or a function that makes a distortion from the vector of original distances.
     max_distances : int, default=50000000
-        All pairs are used if there are no more than these, else so many drawn at random.
+        The largest number of pairs to use; if there are more, this many are drawn at random.
     constraint : {"centered", "standardized"} or Constraint, default="centered"
         Which maps are allowed.
     random_state : int, numpy Generator or None, default=None

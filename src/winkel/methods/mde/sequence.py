@@ -1,4 +1,4 @@
-"""Maps of data that changes: each a minimum-distortion embedding, softly tied to the places that its items have before and after."""
+"""Maps of changing data: each is a minimum-distortion embedding, softly tied to the places of its items before and after."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fit_sequence(
     sweeps: int,
     run: Run,
 ) -> list[Embedding]:
-    """One map for each table: first one after the other, each tied to the one before; then `sweeps` times to both beside it."""
+    """One map for each table: first one after the other, each tied to the map before; then `sweeps` times, each tied to the maps before and after."""
     sources = [Source.of(table, settings, run) for table in tables]
     if settings.focus == "auto" and settings.preserve == "neighbors" and settings.forces.cauchy:
         # One choice for all: maps at different places of the line could not be compared.
@@ -77,10 +77,10 @@ def _tied(
 
 
 def _strength(problem: Problem, targets: FloatArray) -> float:
-    """The weight of a pull that is as strong as all that attracts a row on average, at the map's extent.
+    """The weight for which a pull, at the extent of the map, is as strong as the total attraction of an average row.
 
-    A pull grows with distance and attractions do not: it is measured at the standard deviation of the places, so that
-    it holds items whose neighbours are where they were, and gives way to neighbours that have moved.
+    A pull grows with distance, but attractions do not. Its strength is compared at the standard deviation of the places, so that
+    it keeps items whose neighbours stayed where they were, and gives way for items whose neighbours have moved.
     """
     far = float(targets.std()) or 1.0
     distortion = problem.distortion
@@ -90,7 +90,7 @@ def _strength(problem: Problem, targets: FloatArray) -> float:
 
 
 def _start(source: Source, before: FloatArray, rows: IntArray, targets: FloatArray, run: Run) -> FloatArray:
-    """Old items where they were, new ones in the middle of their neighbours, those without any in the middle of the map."""
+    """Old items where they were, new items at the mean of their neighbours, and new items without neighbours in the middle of the map."""
     assert isinstance(source.graph, Graph)
     n = source.graph.n
     Y = np.zeros((n, before.shape[1]))

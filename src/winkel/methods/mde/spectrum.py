@@ -1,6 +1,6 @@
-"""From one place between shape and neighbours to the next: a plan that starts from the map before.
+"""From one value of `focus`, between shape and neighbours, to the next: a plan that starts from the previous map.
 
-Along the line the repulsion grows, as it does in the stages of a single map. So a map of less repulsion is a good start for one of more,
+The repulsion grows with `focus`, as it does in the stages of a single map. So a map with less repulsion is a good start for one with more,
 and a few iterations are enough.
 """
 
@@ -17,7 +17,7 @@ from ...typing import FloatArray
 from .plan import Focus, Plan, Settings, Source, make_problem, staged_iterations
 
 PLACES: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
-# Iterations of a map that starts from another, in terms of those of a map by itself: four more maps then cost less than two.
+# Iterations of a map that starts from another, relative to those of a single map: four more maps then cost less than two.
 LATER_ITERATIONS = 0.3
 # Halfway on the line between both maps, rows move by small steps only; iterations that are spent there.
 _HALFWAY = 0.3

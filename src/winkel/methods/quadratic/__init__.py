@@ -1,10 +1,10 @@
-"""Methods that are quadratic problems, each with its weights and its exact solution.
+"""Methods that are quadratic problems, each with its weights and exact solution.
 
     minimise (1/p) Σ w_ij ‖y_i − y_j‖²  subject to  (1/n) YᵀY = I, Yᵀ1 = 0
 
 Every method here is a choice of weights (Agrawal, Ali and Boyd 2021, section 3.2); the bottom eigenvectors of
 the matrix L with L_ij = −w_ij and L1 = 0 solve it. Each function returns a `Quadratic`: the weights, the
-standardized Y, the objective, and with `to_textbook()` the coordinates as the method's own paper scales them.
+standardized Y, the objective, and, with `to_textbook()`, the coordinates as scaled in the paper of the method.
 
     data ──> weights on a graph:  laplacian, lle ───────────────────────────────┐
          └─> weights of all pairs (never listed unless asked for):              ├─> solvers.eigen ─> Quadratic

@@ -93,13 +93,13 @@ class _Centred:
 def pca(X: Any, n_components: int = 2, *, max_memory: int | float | str | None = None) -> Quadratic:
     """Principal components: weights w_ij = x_iᵀx_j of the centred rows, for all pairs (so L = −XXᵀ).
 
-    `to_textbook()` gives the scores, the projections on the axes of largest variance; `−eigenvalues / (n − 1)` are the
+    `to_textbook()` returns the scores, which are the projections onto the axes of largest variance; `−eigenvalues / (n − 1)` are the
     variances.
 
     Parameters
     ----------
     X : array, data frame or sparse matrix of shape (n, d)
-        The rows; sparse ones are centred implicitly.
+        The rows; sparse rows are centred implicitly.
     n_components : int, default=2
         Dimension of the map, up to the rank of the centred X.
     max_memory : int, str or None, default=None
@@ -178,18 +178,18 @@ def kernel_pca(
 ) -> Quadratic:
     """Kernel principal components: weights are the double-centred kernel matrix, for all pairs.
 
-    `to_textbook()` gives the scores.
+    `to_textbook()` returns the scores.
 
     Parameters
     ----------
     X : array, data frame or sparse matrix of shape (n, d)
-        The rows; with kernel="precomputed" the symmetric n × n matrix of another kernel.
+        The rows; with kernel="precomputed", the symmetric n × n matrix of another kernel.
     n_components : int, default=2
         Dimension of the map, up to the number of positive eigenvalues.
     kernel : {"linear", "rbf", "polynomial", "precomputed"}, default="rbf"
         "linear" is xᵀy, "rbf" is exp(−gamma ‖x − y‖²), "polynomial" is (gamma xᵀy + coef0)^degree.
     gamma : float or None, default=None
-        Parameter of the kernel; None is 1 / number of columns.
+        Parameter of the kernel; None is 1 divided by the number of columns.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
@@ -268,5 +268,5 @@ def require_symmetric(values: Any, what: str) -> None:
             i, j = np.unravel_index(int(apart.argmax()), apart.shape)
             raise InvalidInputError(
                 f"{what} must be symmetric; entry ({start + i}, {j}) is {values[start + i, j]} but "
-                f"({j}, {start + i}) is {values[j, start + i]}. Use (A + A.T) / 2 if that is meant."
+                f"({j}, {start + i}) is {values[j, start + i]}. If this is intended, use (A + A.T) / 2."
             )

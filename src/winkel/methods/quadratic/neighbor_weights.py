@@ -34,10 +34,10 @@ def laplacian(
     metric: Metric = "euclidean",
     n_jobs: int | None = None,
 ) -> Quadratic:
-    """Laplacian embedding (Laplacian eigenmap): the weights of a graph, none negative.
+    """Laplacian embedding (Laplacian eigenmap): the weights are those of a graph, none negative.
 
-    `to_textbook()` has YᵀY = I, or Yᵀ diag(d) Y = I where it is normalized. Of a graph in pieces the first coordinates
-    only tell the components apart, which a DataWarning says.
+    `to_textbook()` has YᵀY = I, or Yᵀ diag(d) Y = I if normalized. For a graph with several components, the first coordinates
+    only separate the components; a DataWarning says so.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def laplacian(
     n_components : int, default=2
         Dimension of the map.
     normalized : bool, default=False
-        Whether the solution is D^(−1/2) times the bottom eigenvectors of D^(−1/2) L D^(−1/2), d the weighted degrees: the
-        same objective under (1/n) Yᵀ diag(d) Y = I, Yᵀd = 0, in which a hub counts as much as its edges. The result's
-        `masses` are then d.
+        Whether the solution is D^(−1/2) times the bottom eigenvectors of D^(−1/2) L D^(−1/2), where d are the weighted degrees. This is the
+        same objective under (1/n) Yᵀ diag(d) Y = I, Yᵀd = 0, so that a hub counts as much as its edges. `masses` of the result
+        are then d.
     n_neighbors : int, default=15
         Number of neighbours of each row.
     metric : str or callable, default="euclidean"
@@ -114,9 +114,9 @@ def lle(
     graph: Graph | None = None,
     n_jobs: int | None = None,
 ) -> Quadratic:
-    """Locally linear embedding: weights −M_ij of M = (I − W)ᵀ(I − W), W the local reconstruction weights.
+    """Locally linear embedding: weights −M_ij of M = (I − W)ᵀ(I − W), where W are the local reconstruction weights.
 
-    Row i of W reconstructs x_i from its nearest rows, weights summing to one, of least squared error.
+    Row i of W reconstructs x_i from its nearest rows with the smallest squared error; its weights sum to one.
     `to_textbook()` has YᵀY = I.
 
     Parameters
@@ -126,12 +126,12 @@ def lle(
     n_components : int, default=2
         Dimension of the map.
     n_neighbors : int, default=15
-        Rows from which each row is reconstructed.
+        Number of rows from which each row is reconstructed.
     regularization : float, default=1e-3
-        Added to the diagonal of the local Gram matrix, in parts of its trace; without it more neighbours than dimensions
-        have no unique weights.
+        Added to the diagonal of the local Gram matrix, relative to its trace; without it, the weights are not unique if there are more
+        neighbours than dimensions.
     graph : Graph or None, default=None
-        The neighbour graph of X with full lists, if it is there already.
+        The neighbour graph of X with full lists, if it has already been computed.
     n_jobs : int or None, default=None
         Number of threads; None uses all cores.
 
@@ -177,7 +177,7 @@ def _alignment_graph(X: Any, neighbors: NDArray[np.int32], regularization: float
 
 
 def barycenter_weights(X: Any, neighbors: NDArray[np.int32], regularization: float) -> Matrix:
-    """Weights, n × k with rows of sum one, that best reconstruct each row from its neighbours."""
+    """Weights (n × k, with rows that sum to one) that best reconstruct each row from its neighbours."""
     n, k = neighbors.shape
     W = np.empty((n, k))
     step = max(1, _SCRATCH // (k * max(int(X.shape[1]), k)))

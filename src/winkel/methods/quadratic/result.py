@@ -1,4 +1,4 @@
-"""Quadratic: weights of a quadratic problem together with its exact solution."""
+"""Quadratic: the weights of a quadratic problem together with its exact solution."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class AllPairs:
         Run.of(random_state=0, max_memory=max_memory).check_memory(
             _PAIR_BYTES * self.count,
             f"the list of all {self.count} pairs of {self.n} items",
-            "The solution in Y does not need it; call pairs(max_memory=...) to allow more.",
+            "The solution in Y does not need this list; call pairs(max_memory=...) to allow more.",
         )
         edges, weights = np.empty((self.count, 2), np.int32), np.empty(self.count)
         at = 0
@@ -83,24 +83,24 @@ class AllPairs:
 class Quadratic:
     """The weights of a quadratic problem, and its exact solution.
 
-    `to_textbook()` gives the coordinates as the method's own paper scales them.
+    `to_textbook()` returns the coordinates as scaled in the paper of the method.
 
     Attributes
     ----------
     Y : ndarray of shape (n, n_components)
-        The map, standardized: (1/n) YᵀY = I, Yᵀ1 = 0, by ascending eigenvalue; with `masses` d instead
+        The map, standardized: (1/n) YᵀY = I, Yᵀ1 = 0, in order of ascending eigenvalue. With `masses` d, instead
         (1/n) Yᵀ diag(d) Y = I, Yᵀd = 0.
     objective : float
         (1/p) Σ w_ij ‖y_i − y_j‖², which is (n/p) times the sum of the eigenvalues.
     eigenvalues : ndarray of shape (n_components,)
-        The bottom eigenvalues of L, beside that of the constant vector.
+        The bottom eigenvalues of L, not counting that of the constant vector.
     edges, weights : ndarrays of shape (p, 2) and (p,)
-        The pairs i < j and w_ij; for the methods that weigh all n(n−1)/2 pairs they are listed when first asked for, and
+        The pairs i < j and w_ij. For methods that weigh all n(n−1)/2 pairs, they are listed when first requested, but
         not if that takes more than 2 GB (`pairs` allows more).
     masses : ndarray of shape (n,) or None
-        What each item counts in the constraint; None is one for all.
+        How much each item counts in the constraint; None is one for all.
     method : str
-        Name of the function that made it.
+        Name of the function that made the result.
 
     Examples
     --------
@@ -156,10 +156,10 @@ class Quadratic:
         return read_only(edges), read_only(weights)
 
     def to_textbook(self) -> Matrix:
-        """The coordinates as the method's own paper scales them.
+        """The coordinates as scaled in the paper of the method.
 
         Scores of `pca` and `kernel_pca`, and coordinates of `classical_mds`, `isomap` and `mvu`, have the
-        variance of their axis: Y_k √(−λ_k / n). `laplacian` and `lle` have unit vectors: Y / √n.
+        variance of their axis: Y_k √(−λ_k / n). `laplacian` and `lle` return unit vectors: Y / √n.
         """
         if isinstance(self.weighted, ListedPairs):
             return np.asarray(self.Y / np.sqrt(self.n))
@@ -167,7 +167,7 @@ class Quadratic:
 
 
 def require_positive(values: Matrix, noise: float, what: str) -> None:
-    """Raise unless each axis has variance: beyond those that have, any direction is as good as another."""
+    """Raise unless each axis has variance; among axes without variance, any direction is as good as another."""
     good = int((values > noise * max(float(values[0]), 0.0)).sum())
     if good < len(values):
         raise InvalidInputError(
@@ -175,7 +175,7 @@ def require_positive(values: Matrix, noise: float, what: str) -> None:
             + (
                 f"is too many; at most {good} are determined."
                 if good
-                else "cannot be had: all items coincide."
+                else "is not possible: all items coincide."
             )
         )
 

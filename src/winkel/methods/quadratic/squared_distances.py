@@ -25,8 +25,8 @@ def classical_mds(
 ) -> Quadratic:
     """Classical multidimensional scaling: weights w = −½ J D² J of the squared distances, for all pairs.
 
-    `to_textbook()` gives the coordinates whose distances approximate those given; where they are distances of points in
-    `n_components` dimensions it gives the points back, turned.
+    `to_textbook()` returns coordinates whose distances approximate the given distances. If these are distances of points in
+    `n_components` dimensions, it returns those points, up to a rotation.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def isomap(
 ) -> Quadratic:
     """Isomap: classical multidimensional scaling of the lengths of shortest paths in a neighbour graph.
 
-    `to_textbook()` gives the coordinates.
+    `to_textbook()` returns the coordinates.
 
     Parameters
     ----------

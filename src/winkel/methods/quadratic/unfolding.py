@@ -35,15 +35,15 @@ class Unfolding(Quadratic):
     gram : ndarray of shape (n, n)
         Centred, positive semidefinite; weights are its entries.
     graph : Graph
-        The neighbours whose distances it keeps.
+        The neighbours whose distances are kept.
     tensions : ndarray
-        The dual variable of each edge of `graph`, the force in a rod of that length when all items are pulled apart. L of
-        these weights has no eigenvalue below 1 beside the constant vector's, and `gram` lies in the eigenvectors of
-        eigenvalue 1: it solves the quadratic problem of the tensions too.
+        The dual variable of each edge of `graph`: the force in a rod of that length if all items are pulled apart. L of
+        these weights has no eigenvalue below 1 except that of the constant vector, and `gram` is spanned by the eigenvectors of
+        eigenvalue 1, so it also solves the quadratic problem of the tensions.
     violation : float
         Largest deviation of a squared distance, relative to the mean squared distance.
     gap : float
-        Upper bound on what the variance (less the price of violations) lacks to the best, relative to it.
+        Upper bound on the relative distance of the variance (minus the penalty of violations) from the optimum.
 
     Examples
     --------
@@ -72,12 +72,12 @@ def mvu(
     n_jobs: int | None = None,
     max_memory: int | float | str | None = None,
 ) -> Unfolding:
-    """Maximum variance unfolding: weights w_ij = G_ij, G of largest trace that keeps neighbours' distances.
+    """Maximum variance unfolding: weights w_ij = G_ij, where G has the largest trace that keeps the distances of neighbours.
 
         maximise tr G  subject to  G ⪰ 0, G1 = 0, G_ii − 2 G_ij + G_jj = δ_ij² for neighbours (i, j)
 
-    The semidefinite program is solved by a primal-dual interior-point method. Time grows with the cube, memory with the
-    square of the number of edges: it is for a few hundred items and a few thousand edges. `to_textbook()` gives the
+    The semidefinite program is solved by a primal-dual interior-point method. Time grows with the cube and memory with the
+    square of the number of edges, so this is for a few hundred items and a few thousand edges. `to_textbook()` returns the
     unfolded coordinates.
 
     Parameters
@@ -91,10 +91,10 @@ def mvu(
     metric : str or callable, default="euclidean"
         The metric of `winkel.graph.knn`.
     distances : {"equal", "at_most"}, default="equal"
-        Whether distances are kept, as above, or may not grow (≤, the dual of the fastest mixing Markov process), which
-        always has a solution. With "equal" deviations are priced, so high that on average they are about a millionth of a
-        squared distance (`violation` is the largest): many graphs determine parts of G so tightly that without a price
-        tensions would grow without end.
+        With "equal", distances are kept, as above. With "at_most", they may not grow (≤, the dual of the fastest mixing Markov process),
+        which always has a solution. With "equal", deviations are allowed at a cost so high that on average they are about a millionth of a
+        squared distance (`violation` is the largest). Many graphs determine parts of G so tightly that tensions would otherwise grow without
+        limit.
     tol : float, default=1e-5
         The gap at which to stop.
     max_iter : int, default=100

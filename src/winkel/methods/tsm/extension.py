@@ -38,7 +38,7 @@ from .factors import Matrix
 _SWEEP = 8  # products between two looks at the clock; Ctrl-C loses no more of them
 _MAX_SWEEPS = 250
 _SINGLE = 1e-5  # tolerance that products in single precision still reach
-_LEAST_MARKS = 16  # that a free row is made up of at the start, if there are so many
+_LEAST_MARKS = 16  # number of landmarks in the weighted sum of a free row at the start, if there are enough
 
 
 def locally_linear_extension(
@@ -170,7 +170,9 @@ class Extension:
 
 def _interrupted() -> Status:
     """What is said, and returned, when Ctrl-C came before the system was made up."""
-    sentence = "Interrupted by Ctrl-C before the linear system: rows are made up of near landmarks alone."
+    sentence = (
+        "Interrupted by Ctrl-C before the linear system: rows are weighted sums of nearby landmarks only."
+    )
     warnings.warn(f"{ConjugateGradients.name}: {sentence}", NotConvergedWarning, stacklevel=3)
     return Status("interrupted", sentence)
 
@@ -202,7 +204,7 @@ def _checked_landmarks(n: int, landmarks: ArrayLike, Y_landmarks: ArrayLike) -> 
     places = as_matrix(Y_landmarks, name="Y_landmarks", min_rows=1, allow_sparse=False).astype(np.float64)
     if len(places) != len(marks):
         raise InvalidInputError(
-            f"Y_landmarks must hold one place a landmark, {len(marks)}; got {len(places)}."
+            f"Y_landmarks must hold one place per landmark, {len(marks)}; got {len(places)}."
         )
     return marks, places
 

@@ -101,7 +101,7 @@ def warn_if_not_a_gram_matrix(found: Outputs) -> None:
         warnings.warn(
             f"The Gram matrix of the map has a negative eigenvalue of {found.negative:.0%} of the largest one"
             f"{f', and {missing} of the {len(kept)} that should span the map are negative' if missing else ''}: no map in so "
-            f"few dimensions has these angles. Choose n_components above {len(kept)}.",
+            f"few dimensions can have these angles. Use an n_components above {len(kept)}.",
             DataWarning,
             stacklevel=3,
         )

@@ -143,10 +143,10 @@ def svd_start(X: Rows, d: int, threshold: float) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class _Whole:
-    """From the places of matched rows to those of all: zeros at the origin, equal rows in one place.
+    """From the places of matched rows to those of all rows: rows of zeros at the origin, equal rows in one place.
 
-    With `norms` every place is brought to the norm of its row, which changes no angle; those of landmarks before they are
-    extended, for the weights of the extension carry norms over, too.
+    With `norms`, every place is scaled to the norm of its row, which changes no angle. Landmarks are scaled before the
+    extension, because the weights of the extension also transfer norms.
     """
 
     marks: IntArray
@@ -170,7 +170,7 @@ class _Whole:
     def map(self, found: _Found, run: Run) -> tuple[Matrix, Status | None]:
         """The map, and how the solver of the extension ended, if there was one.
 
-        After a matching that was interrupted or out of time, other rows are made up of near landmarks alone.
+        After a matching that was interrupted or out of time, other rows are weighted sums of nearby landmarks only.
         """
         places, status = self._padded(found.Y), None
         if self.extension is not None and found.status.word in _UNFINISHED:
@@ -181,7 +181,7 @@ class _Whole:
         return self._all(places), status
 
     def frames(self, found: Frames) -> Frames:
-        """The frames of all rows, those that were not matched made up of near landmarks."""
+        """The frames of all rows; rows that were not matched are weighted sums of nearby landmarks."""
         maps = []
         for frame in found.Y:
             places = self._padded(frame)
@@ -189,7 +189,7 @@ class _Whole:
         return Frames(found.iteration, np.stack(maps).astype(np.float32))
 
     def _padded(self, found: FloatArray) -> Matrix:
-        """Places of the matched rows, virtual ones left out, in as many dimensions as were asked for."""
+        """Places of the matched rows without virtual ones, in the requested number of dimensions."""
         places = np.zeros((len(self.marks), self.n_components))
         places[:, : found.shape[1]] = found[: len(self.marks)]
         return self._in_length(places, self.marks)
@@ -200,7 +200,7 @@ class _Whole:
         return Y[self.own]
 
     def _in_length(self, places: Matrix, rows: IntArray) -> Matrix:
-        """Places in the norm of their rows; one in the origin, which has no direction, stays there."""
+        """Places scaled to the norm of their rows; a place at the origin has no direction and stays there."""
         if self.norms is None:
             return places
         length = row_norms(places)
@@ -209,14 +209,14 @@ class _Whole:
 
 
 def _joint(matching: Status, extension: Status | None) -> Status:
-    """That of the matching, unless only the extension was not finished."""
+    """The status of the matching, unless only the extension was not finished."""
     if extension is None or matching.word in _UNFINISHED or extension.word not in _UNFINISHED:
         return matching
     return Status(extension.word, f"The extension from landmarks was not finished. {extension.sentence}")
 
 
 def _landmarks(nonzero: IntArray, settings: Settings, run: Run) -> IntArray:
-    """The rows that are matched: all, or so many drawn at random."""
+    """The rows that are matched: all, or a random selection of the given size."""
     m = settings.n_landmarks
     if m is None or m >= len(nonzero):
         return nonzero
@@ -255,7 +255,7 @@ def forecast(shape: tuple[int, int], nnz: int | None, settings: Settings) -> flo
 
 
 def _without_angles(X: Rows, settings: Settings, run: Run) -> Embedding:
-    """The map of rows of which at most one is not zero: norms are all there is to keep."""
+    """The map of rows if at most one is not zero, so that there are only norms to keep."""
     Y = np.zeros((X.shape[0], settings.n_components))
     Y[:, 0] = row_norms(X)
     tau = settings.threshold if settings.threshold is not None else 0.5
@@ -266,7 +266,7 @@ def _without_angles(X: Rows, settings: Settings, run: Run) -> Embedding:
         objective=0.0,
         residual=0.0,
         history=History({name: np.array(column) for name, column in columns.items()}),
-        status=Status("converged", "At most one row is not zero: its norm is all there is to keep."),
+        status=Status("converged", "At most one row is not zero, so there is only its norm to keep."),
         seed=run.seed,
         settings=_described(settings, tau, None),
         blocks={"eigenvalues": np.zeros(1), "isolated": empty, "landmarks": empty},

@@ -127,7 +127,7 @@ def _checked(S: Any) -> sp.csr_matrix:
 
 
 def _start(S: sp.csr_matrix, norms: Matrix, d: int, tau: float) -> Matrix:
-    """The leading eigenvectors of S + τ s sᵀ, as long as they are important: S where pairs are similar, and the least elsewhere."""
+    """The leading eigenvectors of S + τ s sᵀ, scaled by their importance: S for similar pairs, and the smallest possible value for others."""
     n = S.shape[0]
     if n <= _SMALL:
         values, vectors = largest_eigenvectors(S.toarray() + tau * np.outer(norms, norms), d)

@@ -25,7 +25,7 @@ from .relu import solve_relu, unit_rows
 
 PLACEMENTS = ("local", "relu")
 _SCRATCH = 2**24  # numbers of neighbours that are held at a time
-_SPREAD = 256  # fitted rows beside the neighbours that a row's place is kept away from
+_SPREAD = 256  # fitted rows, besides the neighbours, from which the place of a row is kept away
 _SAMPLED = 16  # rows for each of these that they are chosen from
 _PARALLEL = 1e-13  # cosine distance that rounding leaves between parallel rows
 

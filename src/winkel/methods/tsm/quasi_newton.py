@@ -145,7 +145,7 @@ def carried(vector: Tangent, old: Matrix, new: Matrix) -> Tangent:
 
 
 def _rotation(old: Matrix, new: Matrix) -> Matrix:
-    """The orthogonal matrix that turns the old basis to be as near the new one as can be."""
+    """The orthogonal matrix that rotates the old basis as close as possible to the new one."""
     left, _, right = svd(matmul(old.T, new))
     return np.asarray(matmul(left, right))
 
@@ -183,7 +183,7 @@ def _direction(gradient: Tangent, pairs: tuple[tuple[Tangent, Tangent], ...], ba
 
 
 def _shorter(state: QuasiNewtonState, objective: float, slope: float) -> QuasiNewtonState:
-    """The same place with a shorter step, to the least of a parabola through what is known; or without memory."""
+    """The same place with a shorter step, to the minimum of a parabola through the known values; or without memory."""
     rise = objective - state.objective - slope * state.length
     best = -0.5 * slope * state.length**2 / rise if rise > 0 else 0.0
     length = float(np.clip(best, 0.1 * state.length, 0.5 * state.length))

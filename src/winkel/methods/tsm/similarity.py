@@ -170,7 +170,7 @@ def find_angles(X: Rows, sparsity: float, run: Run) -> AngleHistogram:
 
 
 def _quantile(fine: Matrix, sparsity: float) -> float:
-    """The cosine that a share `sparsity` of the counted ones does not exceed, kept inside (0, 1)."""
+    """The cosine that the share `sparsity` of the counted cosines does not exceed, kept within (0, 1)."""
     place = int(np.searchsorted(np.cumsum(fine), sparsity * fine.sum()))
     cosine = (min(place, len(fine) - 1) + 0.5) / (len(fine) - 1) * 2.0 - 1.0
     return float(np.clip(cosine, _LOWEST, _HIGHEST))
@@ -237,7 +237,7 @@ def similar_pairs(
 def _sparse_pairs(
     unit: Rows, threshold: float, first: int, most: int
 ) -> tuple[int, NDArray[np.int32], NDArray[np.int32], Float32]:
-    """What the core gives for dense rows: products of some rows with all at a time, of which pairs above the threshold stay."""
+    """The pairs above the threshold, as the core finds them for dense rows: by products of some rows at a time with all rows."""
     n = unit.shape[0]
     turned = unit.T.tocsr()
     step = max(1, _PRODUCTS // n)
@@ -301,8 +301,8 @@ def _sparse_arcs(
 def _warn_if_many(isolated: int, n: int, threshold: float) -> None:
     if isolated > _MANY_ISOLATED * n:
         warnings.warn(
-            f"{isolated} of {n} rows are similar to no other at threshold={threshold:.4g}: virtual inputs tie them to "
-            "their nearest rows. A lower threshold (or sparsity) suits these data better.",
+            f"{isolated} of {n} rows are similar to no other row at threshold={threshold:.4g}: virtual inputs connect them to "
+            "their nearest rows. A lower threshold (or sparsity) would suit these data better.",
             DataWarning,
             stacklevel=2,
         )

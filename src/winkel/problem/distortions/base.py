@@ -180,7 +180,7 @@ def checked_formula(owner: object, method: str, result: Any, d: FloatArray) -> F
     array = np.asarray(result, dtype=d.dtype)
     if array.shape != d.shape:
         raise InvalidParameterError(
-            f"{type(owner).__name__}.{method}(d) must give one number a pair, an array of shape {d.shape}; "
+            f"{type(owner).__name__}.{method}(d) must give one number per pair, an array of shape {d.shape}; "
             f"got shape {array.shape}."
         )
     return array
@@ -189,7 +189,7 @@ def checked_formula(owner: object, method: str, result: Any, d: FloatArray) -> F
 def _adopt_formula(cls: Any) -> None:
     """Read `value` and `derivative` written in the body of `cls` as its formula for a weight of 1.
 
-    They become `unweighted`, and the methods of these names are again those that count weights and the floor.
+    They become `unweighted`, and the methods of these names are again the inherited ones, which apply weights and the floor.
     """
     own = cls.__dict__
     value, derivative = own.get("value"), own.get("derivative")
@@ -217,7 +217,7 @@ def as_weights(weights: ArrayLike, most: float = np.inf) -> FloatArray | float:
     array = np.asarray(weights, dtype=np.float64)
     if array.ndim > 1:
         raise InvalidParameterError(
-            f"weights must be a number or a vector with one entry a pair; got an array of shape {array.shape}."
+            f"weights must be a number or a vector with one entry per pair; got an array of shape {array.shape}."
         )
     check_finite("weights", array)
     largest = max(-float(array.min(initial=0.0)), float(array.max(initial=0.0)))
@@ -234,7 +234,7 @@ def as_deviations(deviations: ArrayLike, *, positive: bool) -> FloatArray:
     array = np.array(deviations, dtype=np.float64)
     if array.ndim != 1:
         raise InvalidParameterError(
-            f"deviations must be a vector with one entry a pair; got an array of shape {array.shape}."
+            f"deviations must be a vector with one entry per pair; got an array of shape {array.shape}."
         )
     check_finite("deviations", array)
     wrong = array <= 0 if positive else array < 0
@@ -256,7 +256,7 @@ def check_finite(name: str, array: FloatArray) -> None:
 
 
 class _Own(Weighted):
-    """What the two forms share: only the user's code knows which data it holds for which pair."""
+    """The common part of users' distortions, in which only the user's code knows which data belongs to which pair."""
 
     def take(self, pairs: IntArray, n_pairs: int) -> Distortion:
         own = np.ndim(self.weights) == 0 and fits_any_pairs(self)
@@ -311,7 +311,7 @@ class Autodiff(_Own):
         value = self.function(distance)
         if not isinstance(value, torch.Tensor) or value.shape != distance.shape:
             raise InvalidParameterError(
-                f"The distortion function {self.function!r} must give one distortion a pair: a torch vector of "
+                f"The distortion function {self.function!r} must give one distortion per pair: a torch vector of "
                 f"{len(d)} entries; got {type(value).__name__} of shape {tuple(getattr(value, 'shape', ()))}."
             )
         (slope,) = torch.autograd.grad(value.sum(), distance)
@@ -351,11 +351,11 @@ def as_loss(loss: object) -> Callable[[FloatArray], Distortion]:
     """A function that makes a distortion from original distances; `loss` is a name, a class or such a function."""
     if isinstance(loss, str):
         cls: Callable[[FloatArray], Distortion] = class_named(
-            "loss", loss, registered("losses"), "what makes a distortion of distances"
+            "loss", loss, registered("losses"), "a function that makes a distortion from distances"
         )
         return cls
     if not callable(loss):
-        refuse("loss", "the name of a loss, or what makes a distortion of distances", loss)
+        refuse("loss", "the name of a loss, or a function that makes a distortion from distances", loss)
     return lambda deviations: as_distortion(loss(deviations))
 
 

@@ -81,7 +81,7 @@ class Loss(Weighted):
         weights = as_weights(self.weights)
         if np.ndim(weights) == 1 and len(np.atleast_1d(weights)) != len(deviations):
             raise InvalidParameterError(
-                f"weights must be a number or have one entry a deviation; got {np.size(weights)} weights and "
+                f"weights must be a number or have one entry per deviation; got {np.size(weights)} weights and "
                 f"{len(deviations)} deviations."
             )
         scale = float(deviations.mean()) if len(deviations) else 0.0

@@ -450,7 +450,7 @@ class PushAndPull(Distortion):
         array = as_weights(weights, HEAVIEST)
         if isinstance(array, float):
             raise InvalidParameterError(
-                f"PushAndPull needs a vector of weights, one entry a pair, to tell which pairs attract; got {array}."
+                f"PushAndPull needs a vector of weights, one entry per pair, which says which pairs attract; got {array}."
             )
         self.weights: FloatArray = array
         self.attractive = _template("attractive", attractive)
@@ -492,7 +492,7 @@ class PushAndPull(Distortion):
 def _groups_of(
     groups: Iterable[tuple[Distortion, NDArray[np.bool_]]],
 ) -> tuple[tuple[Distortion, IntArray | slice], ...]:
-    """Distortions with the numbers of their pairs, those that have any; a slice where all pairs are of one."""
+    """The distortions that have pairs, each with the numbers of its pairs; a slice if all pairs belong to one distortion."""
     numbered = ((one, slice(None) if chosen.all() else np.flatnonzero(chosen)) for one, chosen in groups)
     return tuple((one, pairs) for one, pairs in numbered if isinstance(pairs, slice) or len(pairs))
 

@@ -102,7 +102,7 @@ def _fits_int32(values: NDArray[Any]) -> bool:
 
 
 def _shortened(values: NDArray[np.float64]) -> NDArray[Any]:
-    """Single precision where it shows the same six digits, which is all that fit on a card."""
+    """The numbers in single precision if this keeps six digits, because a card shows no more."""
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
     same = np.isclose(values, single, rtol=1e-6, atol=0, equal_nan=True)

@@ -169,7 +169,7 @@ def check_scores(scores: Any, maps: tuple[PageMap, ...]) -> list[dict[str, Any]]
 
 
 def _name_of(source: Any) -> str:
-    """What a map that was not named is called: its file, its method, or "map"."""
+    """The name of a map that was not named: its file, its method, or "map"."""
     if isinstance(source, str | os.PathLike):
         return Path(source).name
     return type(source).__name__ if hasattr(source, "embedding_") else "map"
@@ -178,20 +178,18 @@ def _name_of(source: Any) -> str:
 def _coordinates(Y: FloatArray, name: str) -> FloatArray:
     points = np.asarray(Y, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] not in (2, 3) or len(points) == 0:
-        raise InvalidInputError(
-            f"a map to show must have shape (n, 2) or (n, 3); {name!r} has {points.shape}."
-        )
+        raise InvalidInputError(f"maps must have shape (n, 2) or (n, 3); {name!r} has {points.shape}.")
     finite = np.isfinite(points).all(axis=1)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise InvalidInputError(f"a map to show must be finite; row {row} of {name!r} is {points[row]}.")
+        raise InvalidInputError(f"maps must be finite; row {row} of {name!r} is {points[row]}.")
     return points
 
 
 def _check_frames(
     frames: Any, Y: FloatArray, turned: FloatArray, name: str
 ) -> tuple[FloatArray | None, NDArray[Any] | None]:
-    """Iterates of a map, each turned onto its end so that only true movement is seen, and their iterations."""
+    """Intermediate maps, each rotated to match the final map so that only true movement is visible, and their iterations."""
     if frames is None:
         return None, None
     steps = np.asarray(getattr(frames, "Y", frames), dtype=np.float64)

@@ -163,7 +163,7 @@ def _add_map(
 
 
 def _bands(seams: Seams, low: FloatArray, side: float) -> list[list[float]]:
-    """Of each band both ends, both widths, and how strongly it is drawn, from 0 to 1; in units of the box."""
+    """For each band, both ends, both widths, and its strength from 0 to 1; in units of the box."""
     if len(seams) == 0:
         return []
     ends = ((seams.ends - low) / side).reshape(len(seams), 4)
@@ -172,7 +172,7 @@ def _bands(seams: Seams, low: FloatArray, side: float) -> list[list[float]]:
 
 
 def _named(data: Any, given: Any, what: str) -> Any:
-    """Columns by name, where one text or several name columns of `data`; else what was given."""
+    """Columns by name, if one or several texts name columns of `data`; otherwise the argument itself."""
     names = [given] if isinstance(given, str) else given
     named = isinstance(names, list | tuple) and names and all(isinstance(name, str) for name in names)
     if data is None or not named:
@@ -187,7 +187,7 @@ def _column_name(column: Any, usual: str) -> str:
 
 
 def _first_view(Y: FloatArray) -> tuple[FloatArray, float]:
-    """The box of nearly all points where a few far away would make the rest small, else the box of all."""
+    """The box of nearly all points if a few distant points would make the rest small, otherwise the box of all points."""
     low, side = _box(Y)
     middle, extent = _box(np.quantile(Y, [_OUTLYING, 1 - _OUTLYING], axis=0))
     if extent > _SMALL * side:

@@ -102,7 +102,7 @@ def test_density_is_shown_and_scored():
     [
         ({"label_weight": 0.5}, None, r"needs labels: call fit\(X, y\)"),
         ({"label_weight": 1.5}, KINDS, r"label_weight must be a number in \[0, 1\]"),
-        ({"density": 0.5, "preserve": "distances"}, None, 'density goes with preserve="neighbors"'),
+        ({"density": 0.5, "preserve": "distances"}, None, 'density only works with preserve="neighbors"'),
         ({"label_weight": 1.0}, np.arange(150), "no two neighbours have the same label"),
     ],
 )

@@ -323,7 +323,7 @@ def test_extension_of_a_linear_map_is_that_map():
         ({"landmarks": [0, 0]}, InvalidInputError, "different row numbers"),
         ({"landmarks": [0, 99]}, InvalidInputError, "different row numbers"),
         ({"landmarks": []}, InvalidInputError, "at least one"),
-        ({"Y_landmarks": np.ones((3, 2))}, InvalidInputError, "one place a landmark"),
+        ({"Y_landmarks": np.ones((3, 2))}, InvalidInputError, "one place per landmark"),
         ({"regularization": 0.0}, InvalidParameterError, "regularization"),
         ({"tol": -1.0}, InvalidParameterError, "tol"),
         ({"n_neighbors": 0}, InvalidParameterError, "n_neighbors"),

@@ -95,7 +95,7 @@ class PCA(Objective):
         tol: float | None = None,
     ) -> Schedule:
         """The schedule, with the given parameters; solver and rates cannot be chosen."""
-        why = 'with objective "pca", whose steps have the best length'
+        why = 'with objective "pca", whose steps have the optimal length'
         if not (isinstance(solver, str) and solver == "auto"):
             refuse("solver", f'"auto" {why}', solver)
         for name, value in (
