@@ -160,7 +160,7 @@ def test_ctrl_c_writes_the_best_map_so_far(folder):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=100)
     assert process.returncode == 130, err
-    assert b"--resume goes on from here" in err
+    assert b"--resume continues from here" in err
     assert b"Traceback" not in err
     assert read_map(folder / "map.csv").Y.shape == (60, 2)
 

@@ -129,8 +129,8 @@ class Indicatrix:
     def __str__(self) -> str:
         low, middle, high = np.quantile(self.reliability, [0.1, 0.5, 0.9])
         return (
-            f"{len(self)} points, {self.n_neighbors} neighbours: reliability {middle:.2f} in the middle, below {low:.2f} at "
-            f"the least reliable tenth, above {high:.2f} at the best; {self.false_neighbors.counts.mean():.1f} false and "
+            f"{len(self)} points, {self.n_neighbors} neighbours: median reliability {middle:.2f}, below {low:.2f} for the least "
+            f"reliable tenth, above {high:.2f} for the most reliable tenth; {self.false_neighbors.counts.mean():.1f} false and "
             f"{self.missing_neighbors.counts.mean():.1f} missing neighbours per point"
         )
 
