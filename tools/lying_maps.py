@@ -28,21 +28,21 @@ def noise() -> tuple[str, dict[str, object]]:
 
 
 def sizes() -> tuple[str, dict[str, object]]:
-    """Clusters of unlike spread, drawn alike."""
+    """Clusters of different spread, drawn with the same spread."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 300)
     X = rng.normal(size=(600, 10)) * np.where(y == 0, 1.0, 10.0)[:, None] + 100.0 * y[:, None]
     mde, pca = wk.MDE(random_state=0).fit(X), wk.quadratic.pca(X).Y
     ratio = [_spread(Y[y == 1]) / _spread(Y[y == 0]) for Y in (X, mde.embedding_)]
     caption = (
-        f"Two clusters, one {ratio[0]:.0f} times as wide as the other. In the map of neighbours (left) it is "
-        f"{ratio[1]:.1f} times as wide: such maps show density as evenly as they can. PCA (right) keeps it."
+        f"Two clusters, one of them {ratio[0]:.0f} times as wide as the other. In the map of neighbours (left), it is "
+        f"{ratio[1]:.1f} times as wide, because such maps even out differences in density. PCA (right) keeps the ratio."
     )
     return caption, {"MDE": mde, "PCA": pca, "labels": y}
 
 
 def distances() -> tuple[str, dict[str, object]]:
-    """Clusters at unlike distances."""
+    """Clusters at different distances."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 200)
     centers = np.zeros((3, 10))
@@ -54,8 +54,8 @@ def distances() -> tuple[str, dict[str, object]]:
     }
     ratio = [_gap(Y, y) for Y in (X, *(each.embedding_ for each in maps.values()))]
     caption = (
-        f"Three clusters; in the data the far one is {ratio[0]:.0f} times as far away as the near one, in the map of neighbours "
-        f'(left) {ratio[1]:.1f} times, and with preserve="distances" (right) {ratio[2]:.0f} times.'
+        f"Three clusters. In the data, the far cluster is {ratio[0]:.0f} times as far from the first as the near one; in the map of "
+        f'neighbours (left) {ratio[1]:.1f} times, and with preserve="distances" (right) {ratio[2]:.0f} times.'
     )
     return caption, {**maps, "labels": y}
 
@@ -69,8 +69,8 @@ def torn() -> tuple[str, dict[str, object]]:
     whole = wk.MDE(random_state=0).fit(X)
     kept = [wk.measure(X, each, scores=["continuity"]).scores["continuity"].value for each in (few, whole)]
     caption = (
-        "A rolled-up sheet, coloured along the roll. It is one piece. With a perplexity of 5 (left) the map shows islands; the "
-        f"default map is on the right. Continuity, which counts neighbours torn apart, is {kept[0]:.3f} and {kept[1]:.3f}."
+        "A rolled-up sheet, coloured along the roll. It is one piece, but with a perplexity of 5 (left) the map shows islands; the "
+        f"default map is on the right. Continuity, which falls when neighbours are torn apart, is {kept[0]:.3f} and {kept[1]:.3f}."
     )
     return caption, {"perplexity 5": few, "MDE": whole, "values": t}
 
@@ -80,7 +80,7 @@ def _spread(Y: np.ndarray) -> float:
 
 
 def _gap(Y: np.ndarray, y: np.ndarray) -> float:
-    """Distance from the first cluster to the third over that to the second."""
+    """Distance from the first cluster to the third, divided by that to the second."""
     centers = np.array([Y[y == k].mean(axis=0) for k in range(3)])
     near, far = np.linalg.norm(centers[1:] - centers[0], axis=1)
     return float(far / near)

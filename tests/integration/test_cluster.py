@@ -131,7 +131,7 @@ def test_a_scheduler_that_is_lost_is_told_and_the_run_goes_on_without_it(files, 
         lost.close()
     _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 1, err
-    assert b"goes on from there" in err
+    assert b"continues from there" in err
     assert b"Traceback" not in err
     code, _, err = command(*arguments("lost", "--resume"), folder=files)
     assert code == 0, err

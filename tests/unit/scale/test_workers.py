@@ -118,7 +118,7 @@ def test_a_task_that_ends_every_worker_is_an_error(cluster, client, rows, tmp_pa
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     with monkeypatch.context() as broken:
         broken.setattr(edges, "_pair", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-        with pytest.raises(WorkerError, match=r"crashed every worker that took it .* goes on from there"):
+        with pytest.raises(WorkerError, match=r"crashed every worker that took it .* continues from there"):
             fit(rows, tmp_path / "work", client)
     # What was done is kept, and the same call goes on, here without workers.
     monkeypatch.setattr(edges, "_give", lambda *_: 1 / 0)
@@ -145,7 +145,7 @@ class Lost:
 
 def test_a_connection_that_closes_while_an_answer_is_on_its_way_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(distributed, "wait", lambda *_, **__: None)
-    with pytest.raises(WorkerError, match=r"scheduler was lost .*Stream is closed.* goes on from there"):
+    with pytest.raises(WorkerError, match=r"scheduler was lost .*Stream is closed.* continues from there"):
         list(DaskEngine(Lost(), tmp_path).map(abs, range(3)))
 
 
@@ -153,6 +153,6 @@ def test_no_worker_at_all_is_an_error_in_the_end(tmp_path):
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as empty,
         distributed.Client(empty) as client,
-        pytest.raises(WorkerError, match=r"no Dask worker for .* goes on from there"),
+        pytest.raises(WorkerError, match=r"no Dask worker for .* continues from there"),
     ):
         list(DaskEngine(client, tmp_path, patience=0.3).map(abs, range(3)))
