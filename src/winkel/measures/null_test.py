@@ -86,7 +86,7 @@ class NullTest:
 
     @property
     def chance(self) -> NDArray[np.bool_]:
-        """Whether each cluster is no clearer than chance makes them (`cluster_p` above `level`)."""
+        """Whether chance is not ruled out for each cluster (`cluster_p` above `level`), which does not show that it is chance."""
         return self.cluster_p > self.level
 
     @property
@@ -125,11 +125,19 @@ class NullTest:
         for c, (clarity, p) in enumerate(zip(self.clarity, self.cluster_p)):
             beaten = int(np.sum(self.null_clarity[:, c] >= clarity))
             size = int(np.sum(self.clusters == c))
-            verdict = "chance does as well" if p > self.level else "not by chance"
-            verdict = verdict if self.can_reach_level else "too few maps to tell"
             chance = f"{beaten} of {self.n_repeats} maps"
-            rows.append((str(c), str(size), f"{clarity:.2f}", chance, f"{p:.3f}", verdict))
+            rows.append((str(c), str(size), f"{clarity:.2f}", chance, f"{p:.3f}", self._verdict(c)))
         return rows
+
+    def _verdict(self, c: int) -> str:
+        """What p says of a cluster: that chance makes its like, that it does not, or neither."""
+        if not self.can_reach_level:
+            return "too few maps to tell"
+        if self.cluster_p[c] <= self.level:
+            return "not by chance"
+        if self.single_p[c] <= self.level:  # the correction for the number of clusters misses much
+            return f"cannot be told among {len(self.clarity)}"
+        return "chance does as well"
 
 
 def null_test(

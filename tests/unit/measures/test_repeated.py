@@ -190,6 +190,18 @@ def test_p_is_corrected_for_the_number_of_clusters():
     assert one.min() < 0.1 < all_together.min()
 
 
+def test_a_cluster_without_its_like_by_chance_is_not_called_chance():
+    # The first is called; chance makes the like of the second; the third is clearer than all, but not beyond the correction.
+    found = wk.null_test(PCA(2), data(60), n_repeats=19, random_state=0)
+    found = replace(
+        found, clusters=np.arange(60) % 3, clarity=np.array([9.0, 1.0, 2.0]), null_clarity=np.ones((19, 3)),
+        single_p=np.array([0.05, 1.0, 0.05]), cluster_p=np.array([0.05, 1.0, 0.1]),
+    )  # fmt: skip
+    verdicts = [row[-1] for row in found._table()[1:]]
+    assert verdicts == ["not by chance", "chance does as well", "cannot be told among 3"]
+    assert found.chance.tolist() == [False, True, True]
+
+
 def test_a_null_of_the_local_dimension():
     # A bent sheet has two dimensions within neighbourhoods and three in all; groups far apart have none of their distance.
     rng = np.random.default_rng(0)
