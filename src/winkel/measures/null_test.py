@@ -170,7 +170,8 @@ def null_test(
     level : float, default=0.05
         With which probability any cluster of data without structure may be called "not by chance".
     n_repeats : int or None, default=None
-        Maps of such data, B; None makes the fewest with which p can reach `level`, 19 for 0.05.
+        Maps of such data, B; None makes the fewest with which p can reach `level`, 19 for 0.05. More maps find more
+        clusters, but also call clusters in data without any whose shape the null does not have, such as branches.
     clusters : array of length n or None, default=None
         The cluster of each row, where clusters are known; otherwise those are taken that a person sees, hills of the map's
         density that stand at least `min_clarity` above the valley to the next.
