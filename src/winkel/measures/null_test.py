@@ -30,7 +30,7 @@ _ATTEMPTS = 5  # to find variances whose neighbourhoods are as those of the data
 
 @dataclass(frozen=True, eq=False)
 class NullTest:
-    """How often maps of data without structure look as good: what `winkel.null_test` returns. It prints as a table.
+    """How often maps of data without structure look equally good: the result of `winkel.null_test`. It prints as a table.
 
     Attributes
     ----------
@@ -41,25 +41,26 @@ class NullTest:
     n_repeats, n_neighbors : int
         Number of maps of such data, and size of a neighbourhood.
     clusters : ndarray of shape (n,)
-        The cluster of each point, 0 being the largest.
+        The cluster of each point; 0 is the largest.
     clarity : ndarray of shape (n_clusters,)
-        How far the density of each cluster stands above the valley around it (logarithm; that of the gap for an island).
+        How far the density of each cluster is above the valley around it, as a logarithm (for an island, above the density that corresponds
+        to the gap).
     level : float
-        The probability with which any cluster of data without structure may be called "not by chance".
+        The accepted probability that any cluster of data without structure is called "not by chance".
     single_p : ndarray of shape (n_clusters,)
-        Of each cluster by itself, (1 + b) / (1 + B): in b of B maps of structureless data a cluster at least half as large
-        was as clear. It is never below 1 / (1 + B).
+        The p-value of each cluster on its own, (1 + b) / (1 + B), if b of the B maps of structureless data have an equally clear cluster
+        that is at least half as large. It is never below 1 / (1 + B).
     cluster_p : ndarray of shape (n_clusters,)
-        The same, corrected for the number of clusters (Westfall and Young 1993, step-down minima of p): those of all
-        clusters at or below `level` are right together with probability 1 − level.
+        The same, corrected for the number of clusters (Westfall and Young 1993, step-down minima of p). With probability 1 − level,
+        none of the clusters at or below `level` is there by chance.
     null_clarity : ndarray of shape (n_repeats, n_clusters)
-        The clearest such cluster of each map.
+        The clarity of the clearest such cluster in each map.
     preserved : ndarray of shape (n,)
-        Of each point, the share of its neighbours in the data that are its neighbours in the map.
+        For each point, the share of its neighbours in the data that are its neighbours in the map.
     point_p : ndarray of shape (n,)
-        Of each point, (1 + c) / (1 + n B), c of the n B points of those maps doing as well or better.
+        For each point, (1 + c) / (1 + n B), where c of the n B points of the maps of structureless data do as well or better.
     null_preserved : ndarray of shape (n_repeats,)
-        Mean of `preserved` of each map of structureless data.
+        The mean of `preserved` in each map of structureless data.
 
     Examples
     --------
@@ -91,7 +92,7 @@ class NullTest:
 
     @property
     def can_reach_level(self) -> bool:
-        """Whether there are maps enough for any cluster to be told from chance."""
+        """Whether there are enough maps to distinguish any cluster from chance."""
         return 1 / (1 + self.n_repeats) <= self.level
 
     def __str__(self) -> str:
@@ -154,7 +155,7 @@ def null_test(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> NullTest:
-    """How often chance does as well: an estimator's map of the data against its maps of data without structure.
+    """How often chance does as well: an estimator's map of the data, compared with its maps of data without structure.
 
     Parameters
     ----------
@@ -163,22 +164,22 @@ def null_test(
     X : array, data frame or AnnData
         Dense rows. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
     null : {"local", "gaussian", "permutation"}, default="local"
-        "local" draws rows from one normal distribution that has the dimension which X has within neighbourhoods: its
-        variances are the mean spectrum of those. "gaussian" has the covariance of X, which groups that lie apart stretch along
-        few directions, so that chance keeps more neighbours than the data can; "permutation" shuffles each column by
-        itself, which keeps each column's own distribution (and so groups that a single column makes).
+        How data without structure is made. "local" draws rows from one normal distribution with the same local dimension as X: its
+        variances are the mean spectrum of neighbourhoods of X. "gaussian" has the covariance of X; groups that are far apart stretch it along
+        a few directions, so that chance keeps more neighbours than the data can. "permutation" shuffles each column
+        separately, which keeps the distribution of each column (and with it groups that a single column makes).
     level : float, default=0.05
-        With which probability any cluster of data without structure may be called "not by chance".
+        The accepted probability that any cluster of data without structure is called "not by chance".
     n_repeats : int or None, default=None
-        Maps of such data, B; None makes the fewest with which p can reach `level`, 19 for 0.05. More maps find more
-        clusters, but also call clusters in data without any whose shape the null does not have, such as branches.
+        Number B of maps of such data. None makes the fewest with which p can reach `level`, which is 19 for 0.05. More maps find more
+        clusters, but also call clusters in data without any if the null does not have the shape of the data, such as branches.
     clusters : array of length n or None, default=None
-        The cluster of each row, where clusters are known; otherwise those are taken that a person sees, hills of the map's
-        density that stand at least `min_clarity` above the valley to the next.
+        The cluster of each row, if clusters are known. Otherwise clusters are those that a person sees: hills of the map's
+        density that are at least `min_clarity` above the valley to the next hill.
     n_neighbors : int, default=15
-        Size of the neighbourhoods in data and map, from which density and preservation follow.
+        Size of the neighbourhoods in data and map, by which density and preservation are measured.
     min_clarity : float, default=0.5
-        Least clarity of a cluster, a logarithm of density.
+        Smallest clarity of a cluster, a logarithm of density.
     random_state : int, numpy Generator or None, default=0
         The seed of the maps and of the data without structure.
     n_jobs : int or None, default=None
@@ -189,7 +190,7 @@ def null_test(
     Returns
     -------
     NullTest
-        Of each cluster and each point, how often chance does as well.
+        For each cluster and each point, how often chance does as well.
 
     Examples
     --------
@@ -232,7 +233,7 @@ def null_test(
 
 
 def maps_for(level: float) -> int:
-    """The fewest maps of chance with which a p can be as small as `level`."""
+    """The smallest number of maps of structureless data with which a p can be as small as `level`."""
     return max(1, math.ceil(1 / level - 1e-9) - 1)
 
 
