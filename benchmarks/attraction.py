@@ -1,22 +1,21 @@
-"""Recall, R_NX AUC and distance correlation of the default map by what attracts in it, without labels.
+"""Recall, R_NX AUC and distance correlation of the default map by its attraction and repulsion, without labels.
 
-    python -m benchmarks.attraction [--rows 4000] [--seeds 2] [--max-iter N] [--fresh] [1.2:0.6:0 1.2:0.6:1 1.6:0.7:1 ...]
+    python -m benchmarks.attraction [--rows 4000] [--seeds 2] [--max-iter N] [--fresh] [1.6:0.8:1 1.2:0.6:0.5 ...]
 
-Each choice is NEAR:NEAR_SHARE:HELD: the perplexity of the nearer scale over n_neighbors, what a row gives to it (`winkel.methods.mde.neighbors`), and by
-what the attraction of mid-near pairs on the way is multiplied. The mean over data sets and seeds is what a choice is judged by; the data sets say
-whether it holds everywhere. `--fresh` takes four data sets that played no part in any choice.
+Each choice is NEAR:NEAR_SHARE:REPULSION: the perplexity of the nearer scale over n_neighbors, what a row gives to it (`winkel.methods.mde.neighbors`), and
+`repulsive_fraction`. The mean over data sets and seeds is what a choice is judged by; the data sets say
+whether it holds everywhere. `--fresh` takes four data sets that nothing was chosen on.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
-from dataclasses import replace
 
 import numpy as np
 
 import winkel as wk
-from winkel.methods.mde import neighbors, plan
+from winkel.methods.mde import neighbors
 
 from .panel import PANEL, of_archive
 
@@ -30,13 +29,12 @@ FRESH = tuple(
         ("genes", "popres_pca20", "genes of Europeans", 1387),
     )
 )
-STAGES = plan.CAUCHY_STAGES
 SCORES = ("neighbor_recall", "rnx_auc", "distance_correlation")
 
 
-def scores(X: np.ndarray, seed: int, max_iter: int | None) -> list[float]:
+def scores(X: np.ndarray, seed: int, max_iter: int | None, repulsion: float) -> list[float]:
     """The scores of one map, at 1 000 rows."""
-    model = wk.MDE(random_state=seed, max_iter=max_iter).fit(X)
+    model = wk.MDE(random_state=seed, max_iter=max_iter, repulsive_fraction=repulsion).fit(X)
     found = wk.measure(X, model, scores=list(SCORES), baseline=False, sample=min(1000, len(X)))
     return [found[name].value for name in SCORES]
 
@@ -49,16 +47,19 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--max-iter", type=int)
     parser.add_argument("--fresh", action="store_true")
-    parser.add_argument("choices", nargs="*", default=["1.2:0.6:0", "1.2:0.6:1", "1.6:0.7:1"])
+    parser.add_argument(
+        "choices", nargs="*", default=["1.6:0.8:1", "1.2:0.6:1", "2:1:1", "1.6:0.8:0.5", "1.6:0.8:1.5"]
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     sets = FRESH if options.fresh else PANEL
     data = {d.name: np.array(d.load()[: options.rows]) for d in sets if d.name not in SURFACES}
     for choice in options.choices:
-        neighbors.NEAR, neighbors.NEAR_SHARE, held = map(float, choice.split(":"))
-        plan.CAUCHY_STAGES = tuple(replace(stage, weight=held * stage.weight) for stage in STAGES)
+        neighbors.NEAR, neighbors.NEAR_SHARE, repulsion = map(float, choice.split(":"))
         table = {
-            name: np.mean([scores(X, seed, options.max_iter) for seed in range(options.seeds)], axis=0)
+            name: np.mean(
+                [scores(X, seed, options.max_iter, repulsion) for seed in range(options.seeds)], axis=0
+            )
             for name, X in data.items()
         }
         mean = np.mean(list(table.values()), axis=0)

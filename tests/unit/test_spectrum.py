@@ -11,7 +11,7 @@ from sklearn.datasets import make_swiss_roll
 import winkel as wk
 from winkel.errors import InvalidParameterError
 
-ROLL = make_swiss_roll(900, random_state=0)[0].astype(np.float32)
+ROLL = make_swiss_roll(1500, random_state=0)[0].astype(np.float32)
 DIGITS = wk.datasets.load_digits()
 X, LABELS = DIGITS.X[:300], DIGITS.y[:300]
 pytestmark = pytest.mark.filterwarnings("ignore::winkel.errors.NotConvergedWarning")
@@ -27,11 +27,11 @@ def digits():
     return wk.spectrum(X, labels=LABELS, model=wk.MDE(max_iter=60), n_jobs=1)
 
 
-def test_more_neighbours_are_kept_and_more_is_torn_along_the_line(roll):
+def test_more_neighbours_are_kept_along_the_line_and_only_the_shape_is_surely_whole(roll):
     recall, torn = roll.scores["neighbor_recall"], roll.scores["tearing"]
     assert recall[-1] > recall[0] + 0.02
     assert (np.diff(recall) > -0.01).all()
-    assert torn[0] == 0 < torn[-1]
+    assert torn[0] == 0 < torn.max()
 
 
 def test_each_map_is_about_as_good_as_one_by_itself(roll):

@@ -34,8 +34,8 @@ from ..methods.mde.plan import (
     Focus,
     Settings,
     choose_focus,
-    held_stages,
     staged_iterations,
+    stages_for,
 )
 from ..methods.starts import along_axes, mid_near_pairs, principal_axes, principal_sample, widened
 from ..problem import Centered, Problem, Stage
@@ -243,7 +243,9 @@ def _fitted(
     usual = staged_iterations(n)
     if given is None:
         start = _start(folder, layout, items, run)
-        stages = held_stages(CAUCHY_STAGES, focus, lambda: _mid_near(folder, items, settings.forces, run))
+        stages = stages_for(
+            focus, n, CAUCHY_STAGES, lambda: _mid_near(folder, layout, items, settings.forces, k, run)
+        )
     else:
         usual = REFINING_ITERATIONS
         start = suited(apart(given, run)[order], problem.with_background(stages[0].share))
@@ -277,7 +279,7 @@ def _problem(
     forces = settings.forces
     assert forces.repulsive is not None
     focus = choose_focus(settings.focus, _Lists(folder, layout, k), run, may_lie_flat=False)  # type: ignore[arg-type]
-    fraction = settings.repulsive_fraction * focus.share
+    fraction = settings.repulsive_fraction * focus.share(layout.n)
     # Weights are one on average, and each pair attracts two rows.
     background = cauchy_repulsion(forces.repulsive, fraction, 2 * pairs.count / layout.n, layout.n)
     problem = ShardedProblem(
@@ -328,11 +330,16 @@ def _start(folder: Folder, layout: Layout, items: Items, run: Run) -> FloatArray
     return np.asarray(widened(along, run)[items.rows], dtype=np.float32)
 
 
-def _mid_near(folder: Folder, items: Items, forces: Forces, run: Run) -> Problem:
+def _mid_near(
+    folder: Folder, layout: Layout, items: Items, forces: Forces, k: int, run: Run
+) -> Problem | None:
     """The attraction of mid-near pairs: those of the rows in memory, in the order of cells."""
+    n_pieces, piece = _Lists(folder, layout, k).components()
+    if n_pieces == 1:
+        return None
     place = items.of
     pairs = mid_near_pairs(len(place), _Compared(folder.map("rows"), place, run), run)
-    return mid_near_problem(len(place), place[pairs].astype(np.int32), forces, 2, run)
+    return mid_near_problem(place[pairs].astype(np.int32), piece, forces, 2, run)
 
 
 @dataclass(frozen=True)

@@ -26,16 +26,16 @@ from ...problem.distortions.base import HEAVIEST, as_penalty, scaled
 from ...run import Run
 from ...typing import FloatArray, IntArray, Metric
 
-# Perplexities of the two scales, in terms of n_neighbors: 18 and 60 for the usual 15; and what of its attraction a row gives to the first.
-NEAR, WIDE, NEAR_SHARE = 1.2, 4.0, 0.6
+# Perplexities of the two scales, in terms of n_neighbors: 24 and 60 for the usual 15; and what of its attraction a row gives to the first.
+NEAR, WIDE, NEAR_SHARE = 1.6, 4.0, 0.8
 # Neighbours that are listed for them, in terms of n_neighbors, at least and at most; between, as many as make PAIRS entries in
 # all: a search of few rows finds long lists as fast as short ones, one of many rows does not.
 SHORTEST, LONGEST, PAIRS = 2, 10, 2_000_000
 _SURROUNDING = 5  # a fifth of all rows is no surrounding any more
-# A row's attraction by all its neighbours together, over its Cauchy repulsion by each other row: 5 for up to 4 000 rows, and
+# A row's attraction by all its neighbours together, over its Cauchy repulsion by each other row: 2.5 for up to 4 000 rows, and
 # from there on growing with the root of their number. In t-SNE this is the mean over the rows of Σ 1/(1 + d²), which ends at about such numbers; as a
 # constant it does not let a map of few rows grow for ever, as t-SNE's does.
-CAUCHY_NORMALIZER, CAUCHY_ROWS, CAUCHY_GROWTH = 5.0, 4000, 0.5
+CAUCHY_NORMALIZER, CAUCHY_ROWS, CAUCHY_GROWTH = 2.5, 4000, 0.5
 # The repulsion of a row by all others together is at least this many times its attraction; otherwise small maps would be pulled
 # together more than spread out.
 CAUCHY_LEAST = 50.0
@@ -170,17 +170,24 @@ def neighbor_problem(
 
 
 def mid_near_problem(
-    n: int,
     pairs: NDArray[np.int32],
+    piece: NDArray[np.integer[Any]],
     forces: Forces,
     n_components: int,
     run: Run,
     sample_weight: FloatArray | None = None,
-) -> Problem:
-    """The attraction of mid-near pairs, by the penalty of neighbours and as much as theirs."""
-    weights = _with_ends(np.ones(len(pairs)), pairs, sample_weight)
+) -> Problem | None:
+    """The attraction of mid-near pairs by the penalty of neighbours, as much as theirs if all pairs were taken; None if none is.
+
+    Taken are pairs between two pieces of the neighbour graph (`piece` of each row), of whose arrangement neighbours know nothing.
+    Within a piece the pairs would hold apart the halves of a group that start in two places.
+    """
+    between = pairs[piece[pairs[:, 0]] != piece[pairs[:, 1]]]
+    if not len(between):
+        return None
+    weights = _with_ends(np.full(len(between), len(between) / len(pairs)), between, sample_weight)
     attraction = penalties.PushAndPull(weights, forces.attractive, penalties.Log())
-    return Problem(pairs, attraction, n_items=n, n_components=n_components, n_jobs=run.n_jobs)
+    return Problem(between, attraction, n_items=len(piece), n_components=n_components, n_jobs=run.n_jobs)
 
 
 def has_full_lists(graph: Graph) -> bool:

@@ -20,10 +20,11 @@ from ...problem.tabulation import tabulated
 from ...run import Run
 from ...typing import FloatArray
 from ..starts import densest_neighbor, weighted_mean
-from .neighbors import NEAR, Forces
+from .neighbors import Forces
 
 MAX_LANDMARKS = 512
 _MAX_ITER, _TOL, _TRIES = 200, 1e-6, 30
+_NEAR = 1.2  # perplexity of what a new row gives to fitted ones, in terms of n_neighbors
 _NEAREST = 8  # landmarks between which a row begins
 _GRID_FROM = 1000  # rows; fewer are summed one by one in as little time
 
@@ -62,7 +63,7 @@ class Surroundings:
 class Affinities:
     """How strongly its nearest fitted rows attract a new one, which is said from both sides, as in the fit (neighbors.py).
 
-    The new row gives one, by the distances: a Gaussian of the fit's first perplexity. Every fitted row that would have it among
+    The new row gives one, by the distances: a Gaussian of perplexity `_NEAR` times `n_neighbors`. Every fitted row that would have it among
     its `n_neighbors` gives a share of one, alike: one that has many such rows near it is drawn to them, and not to rows whose
     own neighbours are nearer than it is. Weights are `total` in all; `listed` is how many fitted rows a new one lists.
     """
@@ -74,7 +75,7 @@ class Affinities:
     def weights(self, distance: FloatArray, reach: FloatArray, run: Run) -> FloatArray:
         """Weights of the listed rows (q × listed) by their distances and how far their own last neighbours are; each row by itself."""
         lengths = np.ascontiguousarray(distance)
-        given = _core.calibrate_perplexity(lengths, max(1.0, NEAR * self.n_neighbors), run.n_jobs)
+        given = _core.calibrate_perplexity(lengths, max(1.0, _NEAR * self.n_neighbors), run.n_jobs)
         weights = given.astype(np.float64) + np.where(distance < reach, 1 / self.n_neighbors, 0.0)
         return np.asarray(weights * (self.total / weights.sum(axis=1, keepdims=True)))
 

@@ -7,7 +7,6 @@ Everything that depends on the data is decided here, once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -41,6 +40,7 @@ from .grouped import GROUPS_FROM, attracts_everywhere, grouped_start
 from .lengths import PAIR_BYTES, Asked, distance_problem, flat_problem
 from .neighbors import (
     Forces,
+    cauchy_normalizer,
     list_length,
     listed_neighbors,
     mid_near_problem,
@@ -48,24 +48,29 @@ from .neighbors import (
     shortened,
 )
 
-# Stages of weak repulsion that lead to the Cauchy penalty: what belongs together gathers before it is spread out. A map that
-# repels more is wider, so it is stretched between stages. With a narrow start the objective ends lower than with three
-# stages from 0.03 on and a wide one on digits, COIL, cells and, by far, MNIST; on the mammoth it is 1 % higher.
-# The last number is what mid-near pairs attract on the way, as a part of what neighbours do: they keep the arrangement of what is far
-# apart. Later on they would hold classes apart that belong together (benchmarks/results/mid-near.md).
+# Stages of weak repulsion that lead to the Cauchy penalty. At the first there is next to none, for long enough that the halves of a
+# group which principal components show in two places find each other; later stages cannot bring them together any more
+# (benchmarks/results/gathering.md). A map that repels more is wider, so it is stretched between stages.
+# The last number is what mid-near pairs attract at that stage, as a share of what neighbours do.
 CAUCHY_STAGES = (
-    Stage(0.001, 0.15, 1.3, 0.3),
+    Stage(0.0002, 0.25, 1.3, 0.3),
     Stage(0.005, 0.12, 1.5),
-    Stage(0.03, 0.12, 1.7),
-    Stage(0.2, 0.12, 2.0),
+    Stage(0.03, 0.09, 1.7),
+    Stage(0.2, 0.09, 2.0),
 )
 # L-BFGS iterations after which a map has visually settled: without stages; with them, where there are few rows, so that the last
-# hundredths of recall cost little, and at least. Between, they fall with the root of the number of rows.
+# hundredths of recall cost little, and at least. Between, they fall with the fifth root of the number of rows.
 ITERATIONS, _STAGED_ITERATIONS, _LEAST_ITERATIONS, _FEW_ROWS = 300, 250, 150, 20_000
 # Places between shape and neighbours that have a name, and one beside them.
 NAMED, FLAT = {"shape": 0.0, "neighbors": 1.0}, "flat"
-# The share of the repulsion at "shape"; between, its logarithm is proportional.
-SHAPE_SHARE = 0.01
+# The share of the repulsion at "shape"; between, its logarithm is proportional. All others together repel a row by at least so many
+# times its attraction: few rows would else fall into one point.
+SHAPE_SHARE, SHAPE_LEAST = 0.0025, 2.0
+# The first stage of a map of the shape has more repulsion, by this factor: a surface has no halves that must find each other, and would
+# lose its arrangement.
+_SHAPE_FIRST = 5.0
+# At the first stage all others together repel a row by at least this part of its attraction, for the same reason.
+_FIRST_LEAST = 0.1
 # "auto" is "shape" where the data are a line or a surface, up to this dimension, and at least this part of the rows hangs together:
 # a map in the plane can show such data whole, and more repulsion would only tear it.
 SURFACE, WHOLE = 2.5, 0.9
@@ -101,10 +106,12 @@ class Focus:
         """What the settings of a result say of it."""
         return dict(zip(FOCUS_SETTINGS, (self.value, self.reason), strict=True))
 
-    @property
-    def share(self) -> float:
-        """What the repulsion is multiplied by."""
-        return 0.0 if isinstance(self.value, str) else float(power(SHAPE_SHARE, 1 - self.value))
+    def share(self, n: int) -> float:
+        """What the repulsion in a map of n rows is multiplied by."""
+        if isinstance(self.value, str):
+            return 0.0
+        at_shape = max(SHAPE_SHARE, SHAPE_LEAST * cauchy_normalizer(n) / n)
+        return float(power(at_shape, 1 - self.value))
 
 
 def check_focus(focus: object) -> str | float:
@@ -289,7 +296,9 @@ def make_plan(source: Source, settings: Settings, run: Run) -> Plan:
     stages: tuple[Stage, ...] = ()
     if distances is None and settings.forces.cauchy:
         focus = focus_of(source, settings, run)
-        stages = held_stages(_stages(problem), focus, lambda: _mid_near(problem, source, settings, run))
+        stages = stages_for(
+            focus, problem.n_items, _stages(problem), lambda: _mid_near(problem, source, settings, run)
+        )
     start = _start(problem, source, settings, run)
     if distances is not None:
         start = fit_scale(problem, start, distances)
@@ -308,7 +317,7 @@ def make_problem(
         focus = focus_of(source, settings, run)
         if focus.flat:
             return flat_problem(graph, constraint, m, run, source.weights, scale)
-        forces, fraction = settings.forces, settings.repulsive_fraction * focus.share
+        forces, fraction = settings.forces, settings.repulsive_fraction * focus.share(graph.n)
         lists, k = source.lists or graph, settings.n_neighbors
         return Asked(neighbor_problem(lists, forces, k, fraction, constraint, m, run, source.weights))
     # Neighbour lists and sparse matrices hold some distances only; the others are paths between them.
@@ -417,38 +426,40 @@ def _stages(problem: Problem) -> tuple[Stage, ...]:
 
 def staged_iterations(n: int) -> int:
     """Iterations of a map of n rows that is led up to by stages."""
-    return max(_LEAST_ITERATIONS, round(_STAGED_ITERATIONS * min(1.0, math.sqrt(_FEW_ROWS / n))))
+    return max(_LEAST_ITERATIONS, round(_STAGED_ITERATIONS * float(power(min(1.0, _FEW_ROWS / n), 0.2))))
 
 
-def held_stages(
-    stages: tuple[Stage, ...], focus: Focus, mid_near: Callable[[], Problem | None]
+def stages_for(
+    focus: Focus, n: int, stages: tuple[Stage, ...], mid_near: Callable[[], Problem | None]
 ) -> tuple[Stage, ...]:
-    """Stages at which mid-near pairs, if there are any, attract.
+    """The stages that suit a focus and n rows; at the first, mid-near pairs attract if there are any.
 
-    The more a map is to keep the shape, the less they do: along a bent shape, distances in space say little.
+    The more a map is to keep the shape, the less these do: along a bent shape, distances in space say little.
     """
-    share = float(focus.value)
-    held = mid_near() if share > 0 else None
-    if held is None:
-        return stages
-    return tuple(
-        replace(stage, weight=share * stage.weight, beside=held if stage.weight > 0 else None)
-        for stage in stages
-    )
+    first, *others = stages
+    place = float(focus.value)
+    share = first.share * float(power(_SHAPE_FIRST, 1 - place))
+    first = replace(first, share=max(share, _FIRST_LEAST * cauchy_normalizer(n) / n))
+    pairs = mid_near() if place > 0 else None
+    if pairs is not None:
+        first = replace(first, weight=place * first.weight, beside=pairs)
+    return (first, *others)
 
 
 def _mid_near(problem: Problem, source: Source, settings: Settings, run: Run) -> Problem | None:
-    """The attraction of mid-near pairs; None where distances of most pairs are not known."""
+    """The attraction of mid-near pairs; None where the graph is connected, or the distances of most pairs are not known."""
     data, matrix = source.data, isinstance(source.data, np.ndarray)
     if not matrix and (not isinstance(data, Table) or callable(settings.metric)):
+        return None
+    assert source.graph is not None
+    n_pieces, piece = source.graph.components()
+    if n_pieces == 1:
         return None
     compared = (
         (lambda i, J: data[i[:, None], J]) if matrix else rows_compared(data.values, settings.metric, run)
     )
     pairs = mid_near_pairs(problem.n_items, compared, run)
-    return mid_near_problem(
-        problem.n_items, pairs, settings.forces, settings.n_components, run, source.weights
-    )
+    return mid_near_problem(pairs, piece, settings.forces, settings.n_components, run, source.weights)
 
 
 def _start(problem: Problem, source: Source, settings: Settings, run: Run) -> FloatArray:

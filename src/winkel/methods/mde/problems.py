@@ -109,7 +109,7 @@ def preserve_neighbors(
         chosen = choose_focus(place, short, run, may_lie_flat=isinstance(allowed, Centered))
         if chosen.flat:
             return flat_problem(short, allowed, n_components, run, weights).problem
-        fraction *= chosen.share
+        fraction *= chosen.share(graph.n)
     return neighbor_problem(graph, forces, n_neighbors, fraction, allowed, n_components, run, weights)
 
 

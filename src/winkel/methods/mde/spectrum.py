@@ -30,10 +30,11 @@ def plan_after(
 ) -> Plan:
     """The plan of a map at `focus` that starts from the map `before`, made at `before_focus`."""
     problem = make_problem(source, settings, settings.constraint, run).problem
-    ratio = focus.share / Focus(before_focus, "").share
+    n = len(before)
+    ratio = focus.share(n) / Focus(before_focus, "").share(n)
     # Other constraints know how wide the map is.
     widening = float(power(ratio, _WIDENING / 2)) if isinstance(problem.constraint, Centered) else 1.0
-    solving = settings.solving(staged_iterations(len(before)))
+    solving = settings.solving(staged_iterations(n))
     return Plan(
         problem,
         np.asarray(widening * before, dtype=before.dtype),

@@ -132,7 +132,7 @@ def test_a_row_begins_where_most_of_its_neighbors_are():
 
 def test_surroundings_say_how_far_each_fitted_row_reaches():
     X = np.repeat(wk.datasets.load_digits().X[:150], 2, axis=0)
-    mde = wk.MDE(max_iter=20, n_neighbors=7, random_state=0).fit(X)
+    mde = wk.MDE(max_iter=40, n_neighbors=7, random_state=0).fit(X)
     around = mde._model().surroundings(RUN)
     once = wk.graph.knn(X[mde.items_], 7)
     np.testing.assert_allclose(around.reach, once.knn_distances[:, -1])

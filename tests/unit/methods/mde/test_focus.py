@@ -6,6 +6,7 @@ import pytest
 import winkel as wk
 from winkel.errors import InvalidParameterError, MemoryLimitError
 from winkel.methods.mde.lengths import flat_problem
+from winkel.methods.mde.neighbors import cauchy_normalizer
 from winkel.methods.mde.plan import FLATNESS, SHAPE_SHARE, choose_focus, flatness, intrinsic_dimension
 from winkel.run import Run
 
@@ -62,12 +63,22 @@ def test_data_of_more_dimensions_or_in_pieces_keep_their_neighbours(X, said):
 def test_what_is_asked_for_is_taken(asked, value):
     focus = choose_focus(asked, wk.graph.knn(sheet(100), 5), RUN)
     assert focus.value == value
-    assert focus.share == pytest.approx(SHAPE_SHARE ** (1 - value))
+    assert focus.share(10_000) == pytest.approx(SHAPE_SHARE ** (1 - value))
     assert "was asked for" in focus.reason
 
 
+@pytest.mark.parametrize("n", [10, 100, 2000])
+def test_few_rows_are_held_apart_even_in_a_map_of_the_shape(n):
+    # By all others together as strongly as twice their attraction.
+    assert choose_focus("shape", wk.graph.knn(sheet(100), 5), RUN).share(n) * n == pytest.approx(
+        2 * cauchy_normalizer(n)
+    )
+    digits = wk.datasets.load_digits().X[:70]
+    assert wk.MDE(focus="shape", random_state=0).fit(digits).embedding_.std() > 0.5
+
+
 def test_focus_is_the_strength_of_the_repulsion():
-    X = sheet(200)
+    X = sheet(2600)
     shape, neighbors = (
         wk.preserve_neighbors(X, focus=focus, random_state=0) for focus in ("shape", "neighbors")
     )
