@@ -84,8 +84,8 @@ def on_files(files: Files, config: Any) -> Files:
     made["gallery.md"] = gallery
     for page, text in made.items():
         files.append(File.generated(config, page, content=text))
-    sheet = ROOT / "benchmarks" / "results" / "panel.png"
-    files.append(File.generated(config, sheet.name, abs_src_path=str(sheet)))
+    for sheet in sorted((ROOT / "benchmarks" / "results").glob("panel*.png")):
+        files.append(File.generated(config, sheet.name, abs_src_path=str(sheet)))
     for picture in pictures:
         files.append(File.generated(config, f"gallery/{picture.name}", abs_src_path=str(picture)))
     return files
