@@ -48,34 +48,34 @@ from .neighbors import (
     shortened,
 )
 
-# Stages of weak repulsion that lead to the Cauchy penalty. At the first there is next to none, for long enough that the halves of a
-# group which principal components show in two places find each other; later stages cannot bring them together any more
-# (benchmarks/results/gathering.md). A map that repels more is wider, so it is stretched between stages.
-# The last number is what mid-near pairs attract at that stage, as a share of what neighbours do.
+# Stages of weak repulsion that lead up to the full Cauchy penalty: the share of the repulsion, the share of the iterations, and the
+# factor by which the map is stretched afterwards, since more repulsion means a wider map. The first stage has next to no repulsion. It
+# is long enough for the halves of a group that principal components show in two places to find each other, which later stages cannot
+# mend (benchmarks/results/gathering.md). The last number is the attraction of mid-near pairs relative to that of neighbours.
 CAUCHY_STAGES = (
     Stage(0.0002, 0.25, 1.3, 0.3),
     Stage(0.005, 0.12, 1.5),
     Stage(0.03, 0.09, 1.7),
     Stage(0.2, 0.09, 2.0),
 )
-# L-BFGS iterations after which a map has visually settled: without stages; with them, where there are few rows, so that the last
-# hundredths of recall cost little, and at least. Between, they fall with the fifth root of the number of rows.
+# L-BFGS iterations after which a map has visually settled: without stages; with stages, up to _FEW_ROWS rows; and the least number.
+# From _FEW_ROWS on they fall with the fifth root of the number of rows.
 ITERATIONS, _STAGED_ITERATIONS, _LEAST_ITERATIONS, _FEW_ROWS = 300, 250, 150, 20_000
-# Places between shape and neighbours that have a name, and one beside them.
+# The ends of the line from shape to neighbours have names. "flat" is not on this line.
 NAMED, FLAT = {"shape": 0.0, "neighbors": 1.0}, "flat"
-# The share of the repulsion at "shape"; between, its logarithm is proportional. All others together repel a row by at least so many
-# times its attraction: few rows would else fall into one point.
+# The share of the repulsion at "shape"; between the ends, its logarithm is interpolated linearly. At "shape" the repulsion of a row by all
+# others together is at least SHAPE_LEAST times its attraction; otherwise few rows would fall into one point.
 SHAPE_SHARE, SHAPE_LEAST = 0.0025, 2.0
-# The first stage of a map of the shape has more repulsion, by this factor: a surface has no halves that must find each other, and would
+# The first stage of a "shape" map has this many times the repulsion: a surface has no halves that must find each other, and would only
 # lose its arrangement.
 _SHAPE_FIRST = 5.0
-# At the first stage all others together repel a row by at least this part of its attraction, for the same reason.
+# In the first stage the repulsion of a row by all others together is at least this part of its attraction, for the same reason.
 _FIRST_LEAST = 0.1
-# "auto" is "shape" where the data are a line or a surface, up to this dimension, and at least this part of the rows hangs together:
-# a map in the plane can show such data whole, and more repulsion would only tear it.
+# "auto" is "shape" for data of at most this dimension (a line or a surface) of which at least this part is connected: a map in the plane
+# can show such data whole, and more repulsion would only tear them.
 SURFACE, WHOLE = 2.5, 0.9
-# It is "flat" where, moreover, all rows hang together and lengths of paths have this correlation with distances in the plane at
-# rows that path lengths are measured from.
+# It is "flat" if all rows are connected, too, and the lengths of paths from _WITNESSES rows have at least this correlation with distances
+# in the plane.
 FLATNESS, _WITNESSES = 0.98, 20
 FOCUS_SETTINGS = ("focus", "focus_reason")
 
