@@ -55,15 +55,15 @@ def pieces(Y: np.ndarray, labels: np.ndarray) -> list[int]:
 def schedule(name: str) -> Iterator[None]:
     """The default's schedule replaced by another one."""
     share, iterations, every_pair = SCHEDULES[name]
-    stages, components = plan.CAUCHY_STAGES, wk.Graph.components
+    stages, pieces_of = plan.CAUCHY_STAGES, plan._pieces
     first = replace(stages[0], share=share, iterations=iterations)
-    plan.CAUCHY_STAGES = (first, *stages[1:])
+    plan.CAUCHY_STAGES = (first, *(replace(stage, weight=0.0) for stage in stages[1:]))
     if every_pair:  # each row a piece of its own
-        wk.Graph.components = lambda graph: (graph.n, np.arange(graph.n, dtype=np.int32))
+        plan._pieces = lambda graph: np.arange(graph.n, dtype=np.int32)
     try:
         yield
     finally:
-        plan.CAUCHY_STAGES, wk.Graph.components = stages, components
+        plan.CAUCHY_STAGES, plan._pieces = stages, pieces_of
 
 
 def main() -> None:

@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from ... import _core
 from ...algebra import log, power
 from ...checks import choice, integer, number, optional, positive, refuse
 from ...data import Table
@@ -54,9 +56,9 @@ from .neighbors import (
 # mend (benchmarks/results/gathering.md). The last number is the attraction of mid-near pairs relative to that of neighbours.
 CAUCHY_STAGES = (
     Stage(0.0002, 0.25, 1.3, 0.3),
-    Stage(0.005, 0.12, 1.5),
-    Stage(0.03, 0.09, 1.7),
-    Stage(0.2, 0.09, 2.0),
+    Stage(0.005, 0.12, 1.5, 0.3),
+    Stage(0.03, 0.09, 1.7, 0.3),
+    Stage(0.2, 0.09, 2.0, 0.3),
 )
 # L-BFGS iterations after which a map has visually settled: without stages; with stages, up to _FEW_ROWS rows; and the least number.
 # From _FEW_ROWS on they fall with the fifth root of the number of rows.
@@ -432,18 +434,17 @@ def staged_iterations(n: int) -> int:
 def stages_for(
     focus: Focus, n: int, stages: tuple[Stage, ...], mid_near: Callable[[], Problem | None]
 ) -> tuple[Stage, ...]:
-    """The stages that suit a focus and n rows; at the first, mid-near pairs attract if there are any.
+    """The stages that suit a focus and n rows, at which mid-near pairs attract if there are any.
 
     The more a map is to keep the shape, the less these do: along a bent shape, distances in space say little.
     """
-    first, *others = stages
     place = float(focus.value)
-    share = first.share * float(power(_SHAPE_FIRST, 1 - place))
-    first = replace(first, share=max(share, _FIRST_LEAST * cauchy_normalizer(n) / n))
+    share = stages[0].share * float(power(_SHAPE_FIRST, 1 - place))
+    stages = (replace(stages[0], share=max(share, _FIRST_LEAST * cauchy_normalizer(n) / n)), *stages[1:])
     pairs = mid_near() if place > 0 else None
-    if pairs is not None:
-        first = replace(first, weight=place * first.weight, beside=pairs)
-    return (first, *others)
+    if pairs is None:
+        return stages
+    return tuple(replace(stage, weight=place * stage.weight, beside=pairs) for stage in stages)
 
 
 def _mid_near(problem: Problem, source: Source, settings: Settings, run: Run) -> Problem | None:
@@ -451,15 +452,20 @@ def _mid_near(problem: Problem, source: Source, settings: Settings, run: Run) ->
     data, matrix = source.data, isinstance(source.data, np.ndarray)
     if not matrix and (not isinstance(data, Table) or callable(settings.metric)):
         return None
-    assert source.graph is not None
-    n_pieces, piece = source.graph.components()
-    if n_pieces == 1:
+    piece = _pieces(source.graph)
+    if not (piece > 0).any():
         return None
     compared = (
         (lambda i, J: data[i[:, None], J]) if matrix else rows_compared(data.values, settings.metric, run)
     )
     pairs = mid_near_pairs(problem.n_items, compared, run)
     return mid_near_problem(pairs, piece, settings.forces, settings.n_components, run, source.weights)
+
+
+def _pieces(graph: Graph | None) -> NDArray[np.int32]:
+    """The piece of the neighbour graph that each row is in, by its first row."""
+    assert graph is not None
+    return np.asarray(_core.component_roots(graph.edges, graph.n))
 
 
 def _start(problem: Problem, source: Source, settings: Settings, run: Run) -> FloatArray:
