@@ -167,7 +167,7 @@ COMMENTS = {
     "trustworthiness": NEAREST,
     "continuity": LOOSE,
     "distance correlation": "Methods that start from principal components and hardly leave them, or that preserve distances (MDS, Isomap), keep the "
-    'large distances. The default preserves neighbours; `wk.MDE(focus="shape")` and `preserve="distances"` are for this score. On a rolled-up plane '
+    'large distances. The default preserves neighbours; `preserve="distances"` is for this score. On a rolled-up plane '
     "the score counts distances straight through the roll, which a flat map should not keep.",
     "10-NN accuracy": "This is decided by a seventh of the rows. On digits and COIL-20 one row is 0.4 to 0.5 points, so most of these leads are a few rows.",
     "links cut": LOOSE,

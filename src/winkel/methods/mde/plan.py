@@ -58,7 +58,7 @@ CAUCHY_STAGES = (
     Stage(0.0002, 0.25, 1.3, 0.3),
     Stage(0.005, 0.12, 1.5, 0.3),
     Stage(0.03, 0.09, 1.7, 0.3),
-    Stage(0.2, 0.09, 2.0, 0.3),
+    Stage(0.2, 0.09, 2.0),
 )
 # L-BFGS iterations after which a map has visually settled: without stages; with stages, up to _FEW_ROWS rows; and the least number.
 # From _FEW_ROWS on they fall with the fifth root of the number of rows.
@@ -444,7 +444,10 @@ def stages_for(
     pairs = mid_near() if place > 0 else None
     if pairs is None:
         return stages
-    return tuple(replace(stage, weight=place * stage.weight, beside=pairs) for stage in stages)
+    return tuple(
+        replace(stage, weight=place * stage.weight, beside=pairs if stage.weight > 0 else None)
+        for stage in stages
+    )
 
 
 def _mid_near(problem: Problem, source: Source, settings: Settings, run: Run) -> Problem | None:
