@@ -6,7 +6,7 @@ Problem ──> choose ──> _Task (solver, what it works on, start) ──> s
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,7 +62,7 @@ class SolverSettings:
 class Stage:
     """An intermediate problem: its share of the background, its share of the iterations, and how much its map is stretched at the end.
 
-    `beside` is a problem that is added to it, multiplied by `weight`.
+    `beside` is a problem that is added to it, multiplied by `weight`; its map is `rearranged` before it is stretched.
     """
 
     share: float
@@ -70,6 +70,7 @@ class Stage:
     stretch: float
     weight: float = 0.0
     beside: Problem | None = None
+    rearranged: Callable[[FloatArray], FloatArray] | None = None
 
     def of(self, problem: Problem) -> ConstrainedProblem:
         """The problem that is solved at this stage, on the way to `problem`."""
@@ -251,7 +252,8 @@ def _staged(task: _Task, stages: Sequence[Stage], max_iter: int) -> _Task:
     problems = [stage.of(task.problem) for stage in stages]
     iterations = tuple(round(stage.iterations * max_iter) for stage in stages)
     careful = replace(task.solver, max_move=widest_move(task.problem.n_items))
-    solver = Continuation(careful, iterations, tuple(stage.stretch for stage in stages))
+    stretches, rearranged = (stage.stretch for stage in stages), (stage.rearranged for stage in stages)
+    solver = Continuation(careful, iterations, tuple(stretches), tuple(rearranged))
     return replace(task, solver=solver, problem=[*problems, task.problem])
 
 

@@ -390,12 +390,14 @@ class Continuation:
     """L-BFGS on `problems[phase]`, and then on the next problem after `iterations[phase]` iterations or when the problem is solved.
 
     The last problem has no such limit, and only it can end the run. The result of a problem is stretched by its factor
-    in `stretches` to start the next problem, so that a map that has to grow need not do so in small steps.
+    in `stretches` to start the next problem, so that a map that has to grow need not do so in small steps; before that it may be
+    `rearranged`.
     """
 
     inner: LBFGS
     iterations: tuple[int, ...]  # of every problem but the last
     stretches: tuple[float, ...] = ()  # as many; without them nothing is stretched
+    rearranged: tuple[Callable[[FloatArray], FloatArray] | None, ...] = ()  # likewise
     name = "L-BFGS"
 
     @property
@@ -413,8 +415,12 @@ class Continuation:
         if phase < len(self.iterations) and (
             state.iteration >= sum(self.iterations[: phase + 1]) or self.inner.done(state) is not None
         ):
-            wider = state.Y * state.Y.dtype.type(self.stretches[phase]) if self.stretches else state.Y
-            fresh = self.inner.init(problems[phase + 1], wider)
+            start, rearranged = state.Y, self.rearranged[phase] if self.rearranged else None
+            if rearranged is not None:
+                start = rearranged(start)
+            if self.stretches:
+                start = start * start.dtype.type(self.stretches[phase])
+            fresh = self.inner.init(problems[phase + 1], start)
             evaluations = state.evaluations + fresh.evaluations
             state = replace(fresh, iteration=state.iteration, evaluations=evaluations, phase=phase + 1)
         return self.inner.step(problems[state.phase], state)

@@ -38,6 +38,7 @@ from ..starts import (
     spectral_start,
     wide_start,
 )
+from .arrangement import CLARITY, Compared, arranged
 from .grouped import GROUPS_FROM, attracts_everywhere, grouped_start
 from .lengths import PAIR_BYTES, Asked, distance_problem, flat_problem
 from .neighbors import (
@@ -60,6 +61,9 @@ CAUCHY_STAGES = (
     Stage(0.03, 0.09, 1.7, 0.3),
     Stage(0.2, 0.09, 2.0),
 )
+# The stage after which islands of the map are moved to where the distances of the data want them (arrangement.py): the whole repulsion,
+# so that rows have settled before, and a few iterations are left for the seams.
+ARRANGED = Stage(1.0, 0.32, 1.0)
 # L-BFGS iterations after which a map has visually settled: without stages; with stages, up to _FEW_ROWS rows; and the least number.
 # From _FEW_ROWS on they fall with the fifth root of the number of rows.
 ITERATIONS, _STAGED_ITERATIONS, _LEAST_ITERATIONS, _FEW_ROWS = 300, 250, 150, 20_000
@@ -297,10 +301,15 @@ def make_plan(source: Source, settings: Settings, run: Run) -> Plan:
         return Plan(problem, settings.init, (), settings.solving(ITERATIONS), scale)
     stages: tuple[Stage, ...] = ()
     if distances is None and settings.forces.cauchy:
-        focus = focus_of(source, settings, run)
+        focus, compared = focus_of(source, settings, run), _compared(source, settings, run)
         stages = stages_for(
-            focus, problem.n_items, _stages(problem), lambda: _mid_near(problem, source, settings, run)
+            focus,
+            problem.n_items,
+            _stages(problem),
+            lambda: None if compared is None else _mid_near(problem, source, compared, settings, run),
         )
+        if compared is not None and isinstance(problem.constraint, Centered):
+            stages += arranging(focus, lambda Y, clarity: arranged(Y, compared, run, clarity))
     start = _start(problem, source, settings, run)
     if distances is not None:
         start = fit_scale(problem, start, distances)
@@ -450,17 +459,31 @@ def stages_for(
     )
 
 
-def _mid_near(problem: Problem, source: Source, settings: Settings, run: Run) -> Problem | None:
-    """The attraction of mid-near pairs; None where the graph is connected, or the distances of most pairs are not known."""
-    data, matrix = source.data, isinstance(source.data, np.ndarray)
-    if not matrix and (not isinstance(data, Table) or callable(settings.metric)):
+def arranging(focus: Focus, arrange: Callable[[FloatArray, float], FloatArray]) -> tuple[Stage, ...]:
+    """The stage after which islands are moved: fewer and clearer ones, the more a map is to keep the shape, and none at "shape"."""
+    place = float(focus.value)
+    if place == 0:
+        return ()
+    return (replace(ARRANGED, rearranged=lambda Y: arrange(Y, CLARITY / place)),)
+
+
+def _compared(source: Source, settings: Settings, run: Run) -> Compared | None:
+    """Distances of any rows; None where those of most pairs are not known."""
+    data = source.data
+    if isinstance(data, np.ndarray):
+        return lambda i, J: data[i[:, None], J]
+    if not isinstance(data, Table) or callable(settings.metric):
         return None
+    return rows_compared(data.values, settings.metric, run)
+
+
+def _mid_near(
+    problem: Problem, source: Source, compared: Compared, settings: Settings, run: Run
+) -> Problem | None:
+    """The attraction of mid-near pairs; None where the graph is connected."""
     piece = _pieces(source.graph)
     if not (piece > 0).any():
         return None
-    compared = (
-        (lambda i, J: data[i[:, None], J]) if matrix else rows_compared(data.values, settings.metric, run)
-    )
     pairs = mid_near_pairs(problem.n_items, compared, run)
     return mid_near_problem(pairs, piece, settings.forces, settings.n_components, run, source.weights)
 
