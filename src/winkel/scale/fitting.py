@@ -26,6 +26,7 @@ from ..errors import InvalidInputError, InvalidParameterError
 from ..graph.knn import usable_neighbors
 from ..graph.metrics import metric_name, pair_distances
 from ..graph.origin import Recall
+from ..methods.mde.arrangement import Compared, arranged
 from ..methods.mde.distinct import Items
 from ..methods.mde.neighbors import Forces, cauchy_repulsion, list_length, mid_near_problem
 from ..methods.mde.plan import (
@@ -33,6 +34,7 @@ from ..methods.mde.plan import (
     FLAT,
     Focus,
     Settings,
+    arranging,
     choose_focus,
     staged_iterations,
     stages_for,
@@ -243,8 +245,15 @@ def _fitted(
     usual = staged_iterations(n)
     if given is None:
         start = _start(folder, layout, items, run)
+        compared = _Compared(folder.map("rows"), items.of, run)
         stages = stages_for(
-            focus, n, CAUCHY_STAGES, lambda: _mid_near(folder, layout, items, settings.forces, k, run)
+            focus,
+            n,
+            CAUCHY_STAGES,
+            lambda: _mid_near(folder, layout, items, compared, settings.forces, run, k),
+        )
+        stages += arranging(
+            focus, lambda Y, clarity: arranged(Y[items.of], compared, run, clarity)[items.rows]
         )
     else:
         usual = REFINING_ITERATIONS
@@ -331,14 +340,14 @@ def _start(folder: Folder, layout: Layout, items: Items, run: Run) -> FloatArray
 
 
 def _mid_near(
-    folder: Folder, layout: Layout, items: Items, forces: Forces, k: int, run: Run
+    folder: Folder, layout: Layout, items: Items, compared: Compared, forces: Forces, run: Run, k: int
 ) -> Problem | None:
     """The attraction of mid-near pairs: those of the rows in memory, in the order of cells."""
     n_pieces, piece = _Lists(folder, layout, k).components()
     if n_pieces == 1:
         return None
     place = items.of
-    pairs = mid_near_pairs(len(place), _Compared(folder.map("rows"), place, run), run)
+    pairs = mid_near_pairs(len(place), compared, run)
     return mid_near_problem(place[pairs].astype(np.int32), piece, forces, 2, run)
 
 

@@ -9,6 +9,7 @@ So islands can be shifted and turned until the distances between their rows have
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,8 @@ def arranged(Y: FloatArray, compared: Compared, run: Run, clarity: float = CLARI
         _order(places, island, lambda i, j: compared(rows[i], rows[j][:, None])[:, 0], run),
         _gaps(places, island, usual, run),
     )
-    found = iterate(LBFGS(expects_convergence=False), moves, moves.none, run.quiet(), max_iter=_ITERATIONS)
+    quiet = replace(run.quiet(), time_limit=None)  # so short that a limit would only change the map
+    found = iterate(LBFGS(expects_convergence=False), moves, moves.none, quiet, max_iter=_ITERATIONS)
     if found.status.word == "interrupted":
         raise KeyboardInterrupt
     if n > len(rows):

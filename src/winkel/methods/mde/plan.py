@@ -301,15 +301,10 @@ def make_plan(source: Source, settings: Settings, run: Run) -> Plan:
         return Plan(problem, settings.init, (), settings.solving(ITERATIONS), scale)
     stages: tuple[Stage, ...] = ()
     if distances is None and settings.forces.cauchy:
-        focus, compared = focus_of(source, settings, run), _compared(source, settings, run)
+        focus = focus_of(source, settings, run)
         stages = stages_for(
-            focus,
-            problem.n_items,
-            _stages(problem),
-            lambda: None if compared is None else _mid_near(problem, source, compared, settings, run),
-        )
-        if compared is not None and isinstance(problem.constraint, Centered):
-            stages += arranging(focus, lambda Y, clarity: arranged(Y, compared, run, clarity))
+            focus, problem.n_items, _stages(problem), lambda: _mid_near(problem, source, settings, run)
+        ) + last_stage(problem, source, settings, focus, run)
     start = _start(problem, source, settings, run)
     if distances is not None:
         start = fit_scale(problem, start, distances)
@@ -477,12 +472,20 @@ def _compared(source: Source, settings: Settings, run: Run) -> Compared | None:
     return rows_compared(data.values, settings.metric, run)
 
 
-def _mid_near(
-    problem: Problem, source: Source, compared: Compared, settings: Settings, run: Run
-) -> Problem | None:
-    """The attraction of mid-near pairs; None where the graph is connected."""
-    piece = _pieces(source.graph)
-    if not (piece > 0).any():
+def last_stage(
+    problem: Problem, source: Source, settings: Settings, focus: Focus, run: Run
+) -> tuple[Stage, ...]:
+    """`arranging`, where islands may be moved and the distances between them are known."""
+    compared = _compared(source, settings, run)
+    if compared is None or not isinstance(problem.constraint, Centered):
+        return ()
+    return arranging(focus, lambda Y, clarity: arranged(Y, compared, run, clarity))
+
+
+def _mid_near(problem: Problem, source: Source, settings: Settings, run: Run) -> Problem | None:
+    """The attraction of mid-near pairs; None where the graph is connected, or the distances of most pairs are not known."""
+    compared, piece = _compared(source, settings, run), _pieces(source.graph)
+    if compared is None or not (piece > 0).any():
         return None
     pairs = mid_near_pairs(problem.n_items, compared, run)
     return mid_near_problem(pairs, piece, settings.forces, settings.n_components, run, source.weights)

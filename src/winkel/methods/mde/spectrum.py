@@ -14,7 +14,7 @@ from ...algebra import power
 from ...problem import Centered, Stage
 from ...run import Run
 from ...typing import FloatArray
-from .plan import Focus, Plan, Settings, Source, make_problem, staged_iterations
+from .plan import Focus, Plan, Settings, Source, last_stage, make_problem, staged_iterations
 
 PLACES: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Iterations of a map that starts from another, relative to those of a single map: four more maps then cost less than two.
@@ -38,6 +38,9 @@ def plan_after(
     return Plan(
         problem,
         np.asarray(widening * before, dtype=before.dtype),
-        (Stage(float(power(ratio, -0.5)), _HALFWAY, widening),),
+        (
+            Stage(float(power(ratio, -0.5)), _HALFWAY, widening),
+            *last_stage(problem, source, settings, focus, run),
+        ),
         replace(solving, max_iter=round(LATER_ITERATIONS * solving.max_iter)),
     )
