@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...algebra import log, power, sin
 from ...data.arrays import distinct
 from ...problem import Problem
-from ...problem.distortions import Weighted, losses
+from ...problem.distortions import Weighted
 from ...run import Run
 from ...solvers import iterate
 from ...solvers.lbfgs import LBFGS
@@ -123,7 +123,7 @@ def _order(Y: Matrix, island: IntArray, compared: Compared, run: Run) -> Problem
     weight = 1 / float(np.var(wanted))
     return Problem(
         pairs[apart],
-        losses.Quadratic(wanted[apart], weight),
+        _Wish(weight, wanted[apart]),
         n_items=n,
         n_components=Y.shape[1],
         n_jobs=run.n_jobs,
@@ -139,18 +139,25 @@ def _gaps(Y: Matrix, island: IntArray, usual: float, run: Run) -> Problem:
     gap = _GAP * usual * float(power(n / len(guards), 1 / m))
     weight = _GAP_WEIGHT * len(pairs) / (len(guards) * gap * gap)
     return Problem(
-        pairs, _Gap(weight, np.minimum(gap, _lengths(Y, pairs))), n_items=n, n_components=m, n_jobs=run.n_jobs
+        pairs,
+        _Wish(weight, np.minimum(gap, _lengths(Y, pairs)), True),
+        n_items=n,
+        n_components=m,
+        n_jobs=run.n_jobs,
     )
 
 
-class _Gap(Weighted):
-    """The square of what is missing to the least distance of each pair."""
+class _Wish(Weighted):
+    """The square of what is missing to the wanted distance of each pair, or, if `at_least` that is wanted, of what is too little."""
 
     weights: Any
-    least: Any
+    wanted: Any
+    at_least: bool = False
 
     def unweighted(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
-        missing = np.minimum(d - self.least, 0)
+        missing = d - self.wanted
+        if self.at_least:
+            missing = np.minimum(missing, 0)
         return missing * missing, 2 * missing
 
 
