@@ -26,12 +26,13 @@ from ...typing import FloatArray, IntArray
 
 # An island is a hill of the map's density with at least this many rows, whose top is above the valley to the next hill by this logarithm.
 _LEAST, CLARITY = 15, 1.0
-# Rows that are arranged (others go with the nearest of them), pairs of these with a wanted distance, rows of different islands that must not
-# meet, and iterations.
-_ROWS, _PAIRS, _GUARDS, _ITERATIONS = 10_000, 20_000, 300, 60
+# Rows that are arranged (others go with the nearest of them), pairs of these with a wanted distance, guards (rows of different islands, which
+# must not meet) in all and of each island at least, and iterations.
+_ROWS, _PAIRS, _GUARDS, _ISLAND_GUARDS, _ITERATIONS = 10_000, 20_000, 300, 5, 60
+_BLOCK = 2**16  # rows moved at a time
 # Guards of different islands keep this many times the usual distance to a guard's neighbours, or what they have if that is less; how much
 # this counts in comparison with wanted distances.
-_GAP, _GAP_WEIGHT = 2.0, 3.0
+_GAP, _GAP_WEIGHT = 2.0, 30.0
 
 Compared = Callable[[IntArray, IntArray], FloatArray]
 Matrix = NDArray[np.float64]
@@ -60,9 +61,16 @@ def arranged(Y: FloatArray, compared: Compared, run: Run, clarity: float = CLARI
     found = iterate(LBFGS(expects_convergence=False), moves, moves.none, quiet, max_iter=_ITERATIONS)
     if found.status.word == "interrupted":
         raise KeyboardInterrupt
-    if n > len(rows):
-        island = island[tree.query(Y, workers=run.n_jobs)[1]]
-    return moves.made(found.state.Y, Y.astype(np.float64), island).astype(Y.dtype)
+    out = np.empty_like(Y)
+    for first in range(0, n, _BLOCK):
+        part = Y[first : first + _BLOCK].astype(np.float64)
+        own = (
+            island[first : first + _BLOCK]
+            if n == len(rows)
+            else island[tree.query(part, workers=run.n_jobs)[1]]
+        )
+        out[first : first + _BLOCK] = moves.made(found.state.Y, part, own)
+    return out
 
 
 def hills(near: IntArray, reach: FloatArray, m: int, clarity: float) -> IntArray:
@@ -120,7 +128,7 @@ def _order(Y: Matrix, island: IntArray, compared: Compared, run: Run) -> Problem
     wanted = np.empty(len(pairs))
     wanted[np.argsort(compared(pairs[:, 0], pairs[:, 1]), kind="stable")] = np.sort(_lengths(Y, pairs))
     apart = island[pairs[:, 0]] != island[pairs[:, 1]]
-    weight = 1 / float(np.var(wanted))
+    weight = float(np.mean(apart) / np.var(wanted))
     return Problem(
         pairs[apart],
         _Wish(weight, wanted[apart]),
@@ -133,7 +141,12 @@ def _order(Y: Matrix, island: IntArray, compared: Compared, run: Run) -> Problem
 def _gaps(Y: Matrix, island: IntArray, usual: float, run: Run) -> Problem:
     """Some rows of different islands stay apart."""
     n, m = Y.shape
-    guards = np.sort(run.stream("arranged guards").permutation(n)[:_GUARDS])
+    order = run.stream("arranged guards").permutation(n)
+    # The first rows of a random order, and the first ones of each island.
+    by_island = order[np.argsort(island[order], kind="stable")]
+    size = np.bincount(island)
+    place = np.arange(n) - np.repeat(np.cumsum(size) - size, size)
+    guards = np.unique(np.concatenate([order[:_GUARDS], by_island[place < _ISLAND_GUARDS]]))
     pairs = guards[np.stack(np.triu_indices(len(guards), 1), axis=1)]
     pairs = pairs[island[pairs[:, 0]] != island[pairs[:, 1]]]
     gap = _GAP * usual * float(power(n / len(guards), 1 / m))

@@ -145,3 +145,13 @@ def test_the_default_map_orders_islands_better_with_moves_than_without(monkeypat
     found = order()
     monkeypatch.setattr(plan, "arranging", lambda *args: ())
     assert found > order() + 0.1
+
+
+def test_a_small_island_has_guards_of_its_own():
+    Y = np.vstack([RNG.normal(size=(3000, 2)), [20, 0] + 0.1 * RNG.normal(size=(16, 2))])
+    X = np.hstack([Y, np.zeros((len(Y), 1))])
+    X[3000:, 0] -= 15  # in the data it is nearer to the others
+    found = arranged(Y, compared_by(X), Run())
+    assert hills_of(found).max() == 1
+    assert np.linalg.norm(found[3000:].mean(axis=0) - found[:3000].mean(axis=0)) < 15
+    assert cdist(found[:3000], found[3000:]).min() > np.median(cKDTree(found).query(found, 6)[0][:, 5])
