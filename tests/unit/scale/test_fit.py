@@ -8,6 +8,7 @@ import pytest
 import winkel as wk
 from winkel import _core
 from winkel.errors import InvalidInputError, InvalidParameterError
+from winkel.methods.mde.arrangement import arranged
 from winkel.methods.mde.plan import Settings, make_plan
 from winkel.methods.mde.plan import Source as Planned
 from winkel.methods.starts import mid_near_pairs, rows_compared
@@ -65,6 +66,16 @@ def test_mid_near_pairs_are_those_of_rows_in_memory(tmp_path):
     compared = fitting._Compared(folder.map("rows"), fitting._inverse(order), run)
     found = mid_near_pairs(len(X), compared, run)
     np.testing.assert_array_equal(found, mid_near_pairs(len(X), rows_compared(X, "euclidean", run), run))
+
+
+def test_islands_are_moved_as_those_of_rows_in_memory(tmp_path):
+    folder, _, _, run = parts(tmp_path)
+    of = fitting._inverse(np.array(folder.map("order")))
+    Y = maker(max_iter=100, init="random").fit(X).embedding_
+    expected = arranged(Y, rows_compared(X, "euclidean", run), run)
+    assert np.abs(expected - Y).max() > 1
+    found = arranged(Y, fitting._Compared(folder.map("rows"), of, run), run)
+    np.testing.assert_allclose(found, expected, atol=0.1)  # rounding decides the order of distances that are nearly equal
 
 
 def test_repulsion_on_one_grid_is_that_of_the_field(tmp_path, monkeypatch):
