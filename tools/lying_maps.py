@@ -56,7 +56,7 @@ def distances() -> tuple[str, dict[str, object]]:
     ratio = [_gap(Y, y) for Y in (X, *(each.embedding_ for each in maps.values()))]
     caption = (
         f"Three clusters. In the data, the far cluster is {ratio[0]:.0f} times as far from the first as the near one; in UMAP's map of "
-        f"neighbours (left) {ratio[1]:.1f} times, in the default map (middle), which also looks at pairs of rows in different pieces, "
+        f"neighbours (left) {ratio[1]:.1f} times, in the default map (middle), which moves groups to where the distances of the data want them, "
         f'{ratio[2]:.1f} times, and with preserve="distances" (right) {ratio[3]:.0f} times.'
     )
     return caption, {**maps, "labels": y}
