@@ -75,7 +75,9 @@ def test_islands_are_moved_as_those_of_rows_in_memory(tmp_path):
     expected = arranged(Y, rows_compared(X, "euclidean", run), run)
     assert np.abs(expected - Y).max() > 1
     found = arranged(Y, fitting._Compared(folder.map("rows"), of, run), run)
-    np.testing.assert_allclose(found, expected, atol=0.1)  # rounding decides the order of distances that are nearly equal
+    np.testing.assert_allclose(
+        found, expected, atol=0.1
+    )  # rounding decides the order of distances that are nearly equal
 
 
 def test_repulsion_on_one_grid_is_that_of_the_field(tmp_path, monkeypatch):
