@@ -20,11 +20,11 @@ namespace {
 // typed.
 using AnyVec = nb::ndarray<nb::numpy, nb::ndim<1>, nb::c_contig>;
 
-// A NumPy array that takes over a vector's memory.
-template <class Array, class T>
-Array adopt(std::vector<T>&& values, std::initializer_list<size_t> shape) {
-  auto* owned = new std::vector<T>(std::move(values));
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+// A NumPy array that takes over the memory of a vector, or of room.
+template <class Array, class Values>
+Array adopt(Values&& values, std::initializer_list<size_t> shape) {
+  auto* owned = new Values(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Values*>(p); });
   return Array(owned->data(), shape.size(), shape.begin(), owner);
 }
 

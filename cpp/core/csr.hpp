@@ -5,10 +5,12 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <vector>
 
+#include "pages.hpp"
 #include "parallel.hpp"
 
 namespace winkel {
@@ -73,9 +75,11 @@ KnnCheck check_knn(const int32_t* index, const T* distance, int64_t n, int64_t k
 
 template <class T>
 struct EdgeList {
-  std::vector<int32_t> edges;  // p × 2, i < j, lexicographic
-  std::vector<float> weights;  // number of directions in which the pair was listed, 1 or 2
-  std::vector<T> distances;    // of both directions, where both were listed: the smaller one, or their sum
+  explicit EdgeList(size_t most = 0) : edges(2 * most), weights(most), distances(most) {}
+
+  Room<int32_t> edges;  // p × 2, i < j, lexicographic
+  Room<float> weights;  // number of directions in which the pair was listed, 1 or 2
+  Room<T> distances;    // of both directions, where both were listed: the smaller one, or their sum
 };
 
 enum class Both { smaller, sum };
@@ -116,23 +120,37 @@ class ArcBuckets {
     });
   }
 
-  // Appends the edges whose lower end is i.
-  void merge(int64_t i, Both both, std::vector<Arc<T>>& scratch, EdgeList<T>& out) const {
+  // How many edges have their lower end in rows [lo, hi), at most: those listed in both directions count
+  // twice.
+  int64_t most_edges(int64_t lo, int64_t hi) const {
+    int64_t count = start_[hi] - start_[lo];
+    for (int64_t i = lo; i < hi; ++i)
+      count += std::count_if(index_ + i * k_, index_ + (i + 1) * k_, [i](int32_t j) { return j > i; });
+    return count;
+  }
+
+  // Writes the edges whose lower end is i at place `at` of the list; the place after them.
+  int64_t merge(int64_t i, Both both, std::vector<Arc<T>>& scratch, EdgeList<T>& out, int64_t at) const {
     scratch.assign(arcs_.get() + start_[i], arcs_.get() + start_[i + 1]);
     for (int64_t a = i * k_; a < (i + 1) * k_; ++a)
       if (index_[a] > i) scratch.push_back({index_[a], distance_[a]});
     std::sort(scratch.begin(), scratch.end());
+    int32_t* const edges = out.edges.data();
+    float* const weights = out.weights.data();
+    T* const distances = out.distances.data();
     for (size_t a = 0; a < scratch.size(); ++a) {
       if (a > 0 && scratch[a].end == scratch[a - 1].end) {
-        out.weights.back() = 2.0f;
-        if (both == Both::sum) out.distances.back() += scratch[a].distance;
+        weights[at - 1] = 2.0f;
+        if (both == Both::sum) distances[at - 1] += scratch[a].distance;
         continue;
       }
-      out.edges.push_back(static_cast<int32_t>(i));
-      out.edges.push_back(scratch[a].end);
-      out.weights.push_back(1.0f);
-      out.distances.push_back(scratch[a].distance);
+      edges[2 * at] = static_cast<int32_t>(i);
+      edges[2 * at + 1] = scratch[a].end;
+      weights[at] = 1.0f;
+      distances[at] = scratch[a].distance;
+      ++at;
     }
+    return at;
   }
 
   static constexpr int64_t kBlock = 4096;
@@ -145,32 +163,47 @@ class ArcBuckets {
   std::unique_ptr<Arc<T>[]> arcs_;
 };
 
+// Moves `count` values of a list from one place to an earlier one.
+template <class T>
+void move_down(T* values, int64_t to, int64_t from, int64_t count) {
+  std::memmove(values + to, values + from, static_cast<size_t>(count) * sizeof(T));
+}
+
 // The undirected edges of checked neighbour lists (n × k, -1 for none).
 template <class T>
 EdgeList<T> symmetrize_knn(const int32_t* index, const T* distance, int64_t n, int64_t k, Both both,
                            int threads) {
   using Buckets = ArcBuckets<T>;
-  std::vector<EdgeList<T>> parts(static_cast<size_t>((n + Buckets::kBlock - 1) / Buckets::kBlock));
+  const auto blocks = static_cast<size_t>((n + Buckets::kBlock - 1) / Buckets::kBlock);
+  // Each block has room for as many edges as it can have; then all move together.
+  std::vector<int64_t> begin(blocks + 1, 0), end(blocks, 0);
+  EdgeList<T> all;
   {
     const Buckets buckets(index, distance, n, k, threads);
+    for (size_t b = 0; b < blocks; ++b) {
+      const int64_t lo = static_cast<int64_t>(b) * Buckets::kBlock;
+      begin[b + 1] = begin[b] + buckets.most_edges(lo, std::min(n, lo + Buckets::kBlock));
+    }
+    all = EdgeList<T>(static_cast<size_t>(begin[blocks]));
     parallel_blocks(n, Buckets::kBlock, threads, [&](int64_t lo, int64_t hi) {
-      EdgeList<T>& part = parts[static_cast<size_t>(lo / Buckets::kBlock)];
+      const auto b = static_cast<size_t>(lo / Buckets::kBlock);
       std::vector<Arc<T>> scratch;
-      for (int64_t i = lo; i < hi; ++i) buckets.merge(i, both, scratch, part);
+      int64_t at = begin[b];
+      for (int64_t i = lo; i < hi; ++i) at = buckets.merge(i, both, scratch, all, at);
+      end[b] = at;
     });
   }
-  size_t p = 0;
-  for (const EdgeList<T>& part : parts) p += part.weights.size();
-  EdgeList<T> all;
-  all.edges.reserve(2 * p);
-  all.weights.reserve(p);
-  all.distances.reserve(p);
-  for (EdgeList<T>& part : parts) {
-    all.edges.insert(all.edges.end(), part.edges.begin(), part.edges.end());
-    all.weights.insert(all.weights.end(), part.weights.begin(), part.weights.end());
-    all.distances.insert(all.distances.end(), part.distances.begin(), part.distances.end());
-    part = EdgeList<T>();  // freed as soon as copied, so that the edges are hardly ever held twice
+  int64_t p = 0;
+  for (size_t b = 0; b < blocks; ++b) {
+    const int64_t count = end[b] - begin[b];
+    move_down(all.edges.data(), 2 * p, 2 * begin[b], 2 * count);
+    move_down(all.weights.data(), p, begin[b], count);
+    move_down(all.distances.data(), p, begin[b], count);
+    p += count;
   }
+  all.edges.shrink(static_cast<size_t>(2 * p));
+  all.weights.shrink(static_cast<size_t>(p));
+  all.distances.shrink(static_cast<size_t>(p));
   return all;
 }
 

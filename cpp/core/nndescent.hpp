@@ -4,8 +4,8 @@
 // offers, so the result has the same bytes for any number of threads.
 #pragma once
 
-#include <memory>
-#include <optional>
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "join.hpp"
@@ -49,18 +49,14 @@ class NeighborDescent {
   // One round; returns how many list entries are new, found in it or not yet looked at. (How many offers were
   // taken on the way would depend on their order, and so on the threads.)
   int64_t round(int threads) {
-    if (!new_) {
-      new_.emplace(x_.n, n_candidates_);
-      old_.emplace(x_.n, n_candidates_);
-    }
     sample_candidates(threads);
     std::vector<Joiner> joiners(static_cast<size_t>(threads), Joiner(x_));
     parallel_regions(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
       Joiner& joiner = joiners[static_cast<size_t>(thread_id())];
       std::vector<int32_t> ids(static_cast<size_t>(2 * n_candidates_));
       for (int64_t i = lo; i < hi; ++i) {
-        const int n_new = unpack(new_->row(i), ids.data());
-        const int n_all = n_new + unpack(old_->row(i), ids.data() + n_new);
+        const int n_new = new_.copy(i, ids.data());
+        const int n_all = n_new + old_.copy(i, ids.data() + n_new);
         if (n_new > 0) joiner.run(ids.data(), n_new, n_all, lists_);
       }
     });
@@ -76,8 +72,8 @@ class NeighborDescent {
 
   // Frees what only further trees and rounds need: no more can follow.
   void finish() {
-    new_.reset();
-    old_.reset();
+    new_ = old_ = Candidates();
+    LargeVector<int64_t>().swap(last_new_);
     LargeVector<float>().swap(data_);
     LargeVector<float>().swap(sketch_);
     tree_ = RpTree();
@@ -98,7 +94,7 @@ class NeighborDescent {
   }
 
  private:
-  static constexpr int64_t kBlock = 256;
+  static constexpr int64_t kBlock = 256, kParts = 4;
 
   LargeVector<float> in_order(const float* rows, int n_columns) const {
     LargeVector<float> copy(order_.size() * static_cast<size_t>(n_columns));
@@ -118,32 +114,83 @@ class NeighborDescent {
     });
   }
 
+  // Candidates of every row, at most `width`, with what is left of their keys: four bytes each.
+  struct Candidates {
+    LargeVector<int32_t> ids, count;
+    size_t width = 0;
+
+    void resize(size_t rows, size_t columns) {
+      width = columns;
+      ids.resize(rows * columns);
+      count.resize(rows);
+    }
+    int copy(int64_t i, int32_t* to) const {
+      const auto row = static_cast<size_t>(i);
+      std::copy_n(ids.data() + row * width, count[row], to);
+      return count[row];
+    }
+    // Row i from the keys of a list.
+    void take(int64_t i, const int64_t* keys) {
+      int32_t* const to = ids.data() + static_cast<size_t>(i) * width;
+      int32_t taken = 0;
+      for (; taken < static_cast<int32_t>(width) && keys[taken] != BoundedLists::kEmpty; ++taken)
+        to[taken] = static_cast<int32_t>(keys[taken] & 0xffffffffu);
+      count[static_cast<size_t>(i)] = taken;
+    }
+  };
+
   // Up to n_candidates new and old neighbours of every point, in either direction, chosen by a hash of the
-  // pair.
+  // pair. For a part of the points at a time: while they are chosen, keys take twice the room of what is
+  // kept.
   void sample_candidates(int threads) {
-    new_->clear(threads);
-    old_->clear(threads);
+    const auto n = static_cast<size_t>(x_.n);
+    new_.resize(n, static_cast<size_t>(n_candidates_));
+    old_.resize(n, static_cast<size_t>(n_candidates_));
+    last_new_.resize(n);
     const uint64_t salt = mix64(seed_ + 0x9E3779B97F4A7C15ull * ++n_rounds_);
-    parallel_regions(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
-      for (int64_t i = lo; i < hi; ++i) {
-        const int64_t* keys = lists_.row(i);
-        for (int s = 0; s < lists_.width() && keys[s] != BoundedLists::kEmpty; ++s) {
-          const int64_t j = NeighborKey::index(keys[s], i, x_.n);
-          BoundedLists& to = (keys[s] & NeighborKey::kNew) ? *new_ : *old_;
-          const int64_t priority = pair_priority(salt, i, j);
-          to.offer(i, priority | j);
-          to.offer(j, priority | i);
-        }
+    const int64_t part = (x_.n + kParts - 1) / kParts;
+    {
+      BoundedLists to_new(part, n_candidates_), to_old(part, n_candidates_);
+      for (int64_t first = 0; first < x_.n; first += part) {
+        if (first > 0) to_new.clear(threads), to_old.clear(threads);
+        sample_part(first, std::min(x_.n, first + part), salt, to_new, to_old, threads);
       }
-    });
+    }
     parallel_regions(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
       for (int64_t i = lo; i < hi; ++i) {
         int64_t* keys = lists_.row(i);
         for (int s = 0; s < lists_.width() && keys[s] != BoundedLists::kEmpty; ++s) {
           if (!(keys[s] & NeighborKey::kNew)) continue;
           const int64_t j = NeighborKey::index(keys[s], i, x_.n);
-          if ((pair_priority(salt, i, j) | j) <= new_->last(i)) keys[s] &= ~NeighborKey::kNew;
+          if ((pair_priority(salt, i, j) | j) <= last_new_[static_cast<size_t>(i)])
+            keys[s] &= ~NeighborKey::kNew;
         }
+      }
+    });
+  }
+
+  // The candidates of points [first, last), by way of empty lists.
+  void sample_part(int64_t first, int64_t last, uint64_t salt, BoundedLists& to_new, BoundedLists& to_old,
+                   int threads) {
+    const auto inside = [=](int64_t i) { return i >= first && i < last; };
+    parallel_regions(x_.n, kBlock, threads, [&](int64_t lo, int64_t hi) {
+      for (int64_t i = lo; i < hi; ++i) {
+        const int64_t* keys = lists_.row(i);
+        for (int s = 0; s < lists_.width() && keys[s] != BoundedLists::kEmpty; ++s) {
+          const int64_t j = NeighborKey::index(keys[s], i, x_.n);
+          if (!inside(i) && !inside(j)) continue;
+          BoundedLists& to = (keys[s] & NeighborKey::kNew) ? to_new : to_old;
+          const int64_t priority = pair_priority(salt, i, j);
+          if (inside(i)) to.offer(i - first, priority | j);
+          if (inside(j)) to.offer(j - first, priority | i);
+        }
+      }
+    });
+    parallel_blocks(last - first, 4096, threads, [&](int64_t lo, int64_t hi) {
+      for (int64_t r = lo; r < hi; ++r) {
+        new_.take(first + r, to_new.row(r));
+        old_.take(first + r, to_old.row(r));
+        last_new_[static_cast<size_t>(first + r)] = to_new.last(r);
       }
     });
   }
@@ -151,13 +198,6 @@ class NeighborDescent {
   static int64_t pair_priority(uint64_t salt, int64_t i, int64_t j) {
     const uint64_t a = static_cast<uint64_t>(std::min(i, j)), b = static_cast<uint64_t>(std::max(i, j));
     return static_cast<int64_t>((mix64(salt ^ ((a << 32) | b)) >> 33) << 32);
-  }
-
-  int unpack(const int64_t* keys, int32_t* ids) const {
-    int count = 0;
-    for (; count < n_candidates_ && keys[count] != BoundedLists::kEmpty; ++count)
-      ids[count] = static_cast<int32_t>(keys[count] & 0xffffffffu);
-    return count;
   }
 
   int n_sketch_;
@@ -169,7 +209,8 @@ class NeighborDescent {
   Points x_;
   BoundedLists lists_;
   int n_candidates_;
-  std::optional<BoundedLists> new_, old_;  // from the first round on
+  Candidates new_, old_;           // from the first round on
+  LargeVector<int64_t> last_new_;  // the largest key among the new candidates of each point
   uint64_t n_trees_ = 0, n_rounds_ = 0;
 };
 

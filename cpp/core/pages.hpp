@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -46,5 +48,32 @@ struct LargePages {
 
 template <class T>
 using LargeVector = std::vector<T, LargePages<T>>;
+
+// Room for values of which it is not yet known how many there will be: pages that are never written to take
+// no memory, and `shrink` gives the rest back without a copy.
+template <class T>
+class Room {
+ public:
+  explicit Room(size_t most = 0) : data_(static_cast<T*>(std::malloc((most + 1) * sizeof(T)))), size_(most) {
+    if (!data_) throw std::bad_alloc();
+  }
+
+  void shrink(size_t size) {
+    T* const kept = static_cast<T*>(std::realloc(data_.get(), (size + 1) * sizeof(T)));
+    if (kept != nullptr) data_.release(), data_.reset(kept);
+    size_ = size;
+  }
+
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(T* data) const { std::free(data); }
+  };
+  std::unique_ptr<T[], Free> data_;
+  size_t size_;
+};
 
 }  // namespace winkel

@@ -45,8 +45,8 @@ struct Digest {
       value = (value ^ bytes[k]) * 1099511628211u;
     return *this;
   }
-  template <class T>
-  Digest& add(const std::vector<T>& data) {
+  template <class Values>
+  Digest& add(const Values& data) {
     return add(data.data(), static_cast<int64_t>(data.size()));
   }
 };

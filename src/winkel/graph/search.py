@@ -296,10 +296,13 @@ def forecast(X: FloatArray, k: int, *, copies: bool, exactly: bool, n_jobs: int)
         return n * (prepared + lists) + n_jobs * max(2.0**19, 48 * row) + 16e6
     width = _list_width(k)
     sketch = 2 * 4.0 * _SKETCH if m > 2 * _SKETCH else 0
-    lists, candidates = (8 * 8 * math.ceil(length / 8) + 9 for length in (width, _n_candidates(k)))
+    lists, chosen = (8 * 8 * math.ceil(length / 8) + 9 for length in (width, _n_candidates(k)))
+    candidates = (
+        2 * 4 * (_n_candidates(k) + 1) + 8 + 2 * chosen / 4
+    )  # chosen for a quarter of the rows at a time
     leaf = (_LEAF + 48) * (row + 8)
     # While rounds are made, or when the lists of the search become the result.
-    peak = max(row + 4 + sketch + 20 + lists + 2 * candidates, 12 + lists + 4 * width, 4 * width + 2 * result)
+    peak = max(row + 4 + sketch + 20 + lists + candidates, 12 + lists + 4 * width, 4 * width + 2 * result)
     return n * (prepared + peak) + n_jobs * leaf + 16e6
 
 
