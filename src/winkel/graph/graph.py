@@ -446,6 +446,18 @@ def require_neighbor_lists(graph: Graph, purpose: str) -> tuple[NDArray[np.int32
     return graph.knn_indices, graph.knn_distances
 
 
+def component_roots(graph: Graph) -> NDArray[np.int32]:
+    """The first node of each node's component; of a neighbour graph from its lists, whose edges take more memory than the lists."""
+    lists = graph.knn_indices
+    if lists is None:
+        return np.asarray(_core.component_roots(graph.edges, graph.n))
+    ends = np.empty((*lists.shape, 2), dtype=np.int32)
+    ends[..., 0] = np.arange(graph.n, dtype=np.int32)[:, None]
+    ends[..., 1] = lists
+    np.copyto(ends[..., 1], ends[..., 0], where=lists < 0)  # for a missing neighbour, the row itself
+    return np.asarray(_core.component_roots(ends.reshape(-1, 2), graph.n))
+
+
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """A view of `array` (C-contiguous) that cannot be written to."""
     view = np.ascontiguousarray(array).view()

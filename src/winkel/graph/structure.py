@@ -12,15 +12,13 @@ from .. import _core
 from ..checks import integer
 from ..run import Run
 from ..typing import FloatArray
-from .graph import Graph, read_only, require_neighbor_lists
+from .graph import Graph, component_roots, read_only, require_neighbor_lists
 from .origin import Origin
 
 
 def connected_components(graph: Graph) -> tuple[int, NDArray[np.int32]]:
     """Number of components, and the component of each node; 0 is the largest, and ties are ordered by their first node."""
-    roots, labels, sizes = np.unique(
-        _core.component_roots(graph.edges, graph.n), return_inverse=True, return_counts=True
-    )
+    roots, labels, sizes = np.unique(component_roots(graph), return_inverse=True, return_counts=True)
     rank = np.empty(len(roots), np.int32)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(len(roots), dtype=np.int32)
     return len(roots), read_only(rank[labels])

@@ -101,7 +101,7 @@ class GridField:
         self._f = f
         self._finest = float(width * spacing)
         self._threads = resolve_n_jobs(n_jobs)
-        self._transform = lru_cache(maxsize=4)(self._fresh_transform)
+        self._transform = lru_cache(maxsize=2)(self._fresh_transform)
 
     def n_nodes(self, Y: FloatArray) -> int:
         """Number of nodes of the grid that `evaluate` would use."""
@@ -152,9 +152,11 @@ class GridField:
             return self._periodic(held, spacing, "whole", 0.0)
         reach = _REACH * spacing
         half = _core.grid_halve(held, self._threads)
-        far = self._periodic(_core.grid_halve(half, self._threads), 4 * spacing, "far", reach)
+        far, shape = _core.grid_halve(half, self._threads), half.shape
+        del half
+        far = self._periodic(far, 4 * spacing, "far", reach)
         fine = self._periodic(held, spacing, "near", reach)
-        half[:] = 0
+        half = np.zeros(shape, held.dtype)
         _core.grid_double(far, half, self._threads)
         _core.grid_double(half, fine, self._threads)
         return fine
@@ -170,11 +172,11 @@ class GridField:
         )
         # A few rows at a time: what a transform of all of them would take on the way costs more to get from the system than to fill.
         parts = _slices(rows, across * held.itemsize)
+        quarter = self._transform(part_of, reach, spacing, period, across, held.dtype.name)
         spectrum = np.zeros((period, across // 2 + 1), np.result_type(held.dtype, np.complex64))
         for part in parts:
             spectrum[part] = fft.rfft(held[part], n=across, axis=1, workers=self._threads)
         spectrum = fft.fft(spectrum, axis=0, overwrite_x=True, workers=self._threads)
-        quarter = self._transform(part_of, reach, spacing, period, across, held.dtype.name)
         spectrum[: len(quarter)] *= quarter
         spectrum[len(quarter) :] *= quarter[-2:0:-1]
         spectrum = fft.ifft(spectrum, axis=0, overwrite_x=True, workers=self._threads)

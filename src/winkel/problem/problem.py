@@ -131,7 +131,7 @@ class Problem(Constrained):
         normalized: bool | float = False,
         n_jobs: int | None = None,
     ) -> None:
-        self.edges = checked_edges(edges, n_items)
+        self._pairs: NDArray[np.int32] | SortedPairs = checked_edges(edges, n_items)
         self.n_items = int(self.edges.max()) + 1 if n_items is None else int(n_items)
         self.n_components = checked_components(n_components, self.n_items)
         self.distortion = as_distortion(distortion)
@@ -147,9 +147,14 @@ class Problem(Constrained):
         self._check_parts()
 
     @property
+    def edges(self) -> NDArray[np.int32]:
+        """The pairs, shape (p, 2)."""
+        return self._pairs.listed() if isinstance(self._pairs, SortedPairs) else self._pairs
+
+    @property
     def n_pairs(self) -> int:
         """The number of pairs p."""
-        return len(self.edges)
+        return len(self._pairs)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -174,8 +179,7 @@ class Problem(Constrained):
                 f"pairs must name at least one of the pairs 0 to {self.n_pairs - 1}; got {pairs!r}."
             )
         other = copy.copy(self)
-        other.edges = self.edges[numbers]
-        other.edges.flags.writeable = False
+        other._pairs = frozen(self.edges[numbers])
         other.distortion = self.distortion.take(numbers, self.n_pairs)
         return other
 
@@ -184,6 +188,14 @@ class Problem(Constrained):
         other = copy.copy(self)
         other.distortion = as_distortion(distortion)
         other._check_parts()
+        return other
+
+    def in_single_precision(self) -> Problem:
+        """The same problem for maps in single precision, in about half the memory: its pairs are packed beforehand, as they are."""
+        self._plan(np.dtype(np.float32))
+        other = self.with_distortion(self.distortion.in_single_precision())
+        other._pairs = SortedPairs.of(self.edges, self.n_items)
+        other._plans = self._plans
         return other
 
     def with_pulls(self, pulls: Pulls | None) -> Problem:
@@ -239,7 +251,7 @@ class Problem(Constrained):
 
     def evaluate(self, Y: FloatArray) -> tuple[float, FloatArray]:
         """`gradient` for a Y that is already checked; solvers call this."""
-        plan, scale = self._plan(Y), 1.0 / self.n_pairs
+        plan, scale = self._plan(Y.dtype), 1.0 / self.n_pairs
         gradient = np.empty_like(Y)
         if plan.fused:
             total = plan.core.evaluate(Y, scale, None, gradient, self.n_threads)
@@ -295,11 +307,11 @@ class Problem(Constrained):
     def _distances(self, Y: FloatArray) -> FloatArray:
         return np.asarray(_core.pair_distances(self.edges, Y, self.n_threads))
 
-    def _plan(self, Y: FloatArray) -> PairPlan:
-        key = Y.dtype.name
+    def _plan(self, dtype: np.dtype[Any]) -> PairPlan:
+        key = dtype.name
         if key not in self._plans:
             self._plans[key] = pack_pairs(
-                self.edges, self.distortion.fused(), *self.shape, Y.dtype, self.n_threads
+                self.edges, self.distortion.fused(), *self.shape, dtype, self.n_threads
             )
         return self._plans[key]
 
@@ -383,6 +395,37 @@ def _keys(edges: IntArray) -> NDArray[np.int64]:
     """A number for each pair, independent of the order of its items."""
     a, b = edges[:, 0], edges[:, 1]
     return np.minimum(a, b).astype(np.int64) * 2**31 + np.maximum(a, b)
+
+
+@dataclass(frozen=True, eq=False)
+class SortedPairs:
+    """Pairs in the order of their first items: where those of each item begin, and the second items."""
+
+    start: NDArray[np.int64]
+    second: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, edges: NDArray[np.int32], n: int) -> NDArray[np.int32] | SortedPairs:
+        """The pairs in this form; as they are if they have another order."""
+        count: NDArray[np.int64] = np.zeros(n + 1, dtype=np.int64)
+        for begin in range(0, len(edges), _BLOCK):
+            first = edges[begin : begin + _BLOCK + 1, 0]
+            if not (first[1:] >= first[:-1]).all():
+                return edges
+            count[1:] += np.bincount(first[:_BLOCK], minlength=n)
+        start = np.cumsum(count)
+        return cls(start, edges[:, 1].copy())
+
+    def __len__(self) -> int:
+        return len(self.second)
+
+    def listed(self) -> NDArray[np.int32]:
+        """The pairs one by one, shape (p, 2)."""
+        edges = np.empty((len(self), 2), dtype=np.int32)
+        edges[:, 0] = np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
+        edges[:, 1] = self.second
+        edges.flags.writeable = False
+        return edges
 
 
 @dataclass(frozen=True)

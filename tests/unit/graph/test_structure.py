@@ -11,6 +11,7 @@ from scipy.sparse import csgraph
 from winkel import Graph, _core
 from winkel.errors import InvalidParameterError
 from winkel.graph import neighborhood_graph
+from winkel.graph.graph import component_roots
 from winkel.graph.structure import graph_of_groups, neighbor_groups
 from winkel.run import Run
 
@@ -29,6 +30,18 @@ def test_edges_of_length_zero_connect():
     graph = Graph.from_edges([[0, 1], [1, 2]], distances=[0.0, 0.0])
     assert graph.components()[0] == 1
     assert graph.minimum_spanning_tree().n_edges == 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_components_from_lists_are_those_of_the_edges(seed):
+    rng = np.random.Generator(np.random.Philox(key=seed))
+    index, distance = neighbor_lists(rng.normal(size=(60, 3)) + 50 * (np.arange(60) < 20)[:, None], 2)
+    index, distance = np.array(index), np.array(distance)
+    index[::7, 1], distance[::7, 1] = -1, np.inf
+    graph = Graph.from_knn(index, distance)
+    roots = component_roots(graph)
+    assert np.array_equal(roots, _core.component_roots(graph.edges, graph.n))
+    assert len(np.unique(roots)) > 1
 
 
 @pytest.mark.parametrize("seed", range(3))

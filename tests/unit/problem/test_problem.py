@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -288,6 +291,33 @@ def test_what_others_can_write_to_is_copied_and_what_nobody_can_is_shared():
     shared = np.array([[0, 1], [1, 2]], dtype=np.int32)
     shared.flags.writeable = False
     assert wk.Problem(shared, wk.penalties.Log1p()).edges is shared
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("strength", [1.0, 0.3])
+def test_in_single_precision_the_problem_of_a_map_in_single_precision_is_the_same(
+    in_order, strength, monkeypatch
+):
+    monkeypatch.setattr("winkel.problem.problem._BLOCK", 7)
+    rng = np.random.Generator(np.random.Philox(key=3))
+    edges = np.stack(np.triu_indices(12, 1), axis=1)[rng.random(66) < 0.5]
+    if not in_order:
+        edges = edges[rng.permutation(len(edges))]
+    attract = wk.penalties.Log1p(strength, exponent=2.0)
+    pulls = wk.penalties.PushAndPull(rng.random(len(edges)), attract)
+    problem = wk.Problem(edges, pulls, n_items=14, background=wk.penalties.Cauchy(-1.0))
+    slim = problem.in_single_precision()
+    assert slim.edges.tolist() == edges.tolist()
+    assert not slim.edges.flags.writeable
+    assert slim.n_pairs == len(edges)
+    assert slim.distortion.weights.dtype == (np.float32 if strength == 1 else np.float64)
+    Y = rng.normal(size=(14, 2)).astype(np.float32)
+    for one in (slim, copy.deepcopy(slim), pickle.loads(pickle.dumps(slim))):
+        value, gradient = one.evaluate(Y)
+        assert value == problem.evaluate(Y)[0]
+        assert gradient.tobytes() == problem.evaluate(Y)[1].tobytes()
+    assert slim.distances(Y).tobytes() == problem.distances(Y).tobytes()
+    assert slim.restricted([0, 3]).edges.tolist() == edges[[0, 3]].tolist()
 
 
 @pytest.mark.parametrize("gap", [0, 1])

@@ -172,10 +172,11 @@ def fit_along(
         if source is None:
             model = _one_place(rows, asked, run)
         else:
-            focus, asked, plan = _planned(source, asked, watched, leanings, model)
+            planned = _planned(source, asked, watched, leanings, model)
             if number == len(places):
                 source = source.without_lists()
-            model = _embed(source, asked, focus, plan, watched)
+            planned = planned.slimmed()
+            model = _embed(source, planned, watched)
         yield model if items is None else _with_all_rows(model, items, data, run)
 
 
@@ -288,13 +289,30 @@ def _positions(init: FloatArray, shape: tuple[int, int]) -> FloatArray:
     return array("init", init, shape, dtype=np.float64 if init.dtype == np.float64 else np.float32)
 
 
+@dataclass(frozen=True)
+class _Planned:
+    """A map that is to be made, and the mean repulsive weight of a row on it."""
+
+    plan: Plan
+    settings: Settings
+    focus: Focus
+    repulsion: float
+
+    def slimmed(self) -> _Planned:
+        """The same map in less memory, if it is one in single precision in which all pairs repel: its many pairs are gone through as a whole."""
+        plan = self.plan
+        if plan.problem.background is None or plan.start.dtype != np.float32:
+            return self
+        return replace(self, plan=replace(plan, problem=plan.problem.in_single_precision()))
+
+
 def _planned(
     source: Source,
     settings: Settings,
     run: Run,
     leanings: Leanings | None = None,
     before: Model | None = None,
-) -> tuple[Focus, Settings, Plan]:
+) -> _Planned:
     """The plan of the map of `source`; with `before`, starting from the map of another focus."""
     focus = focus_of(source, settings, run, may_lie_flat=leanings is None)
     if settings.preserve == "neighbors" and settings.forces.cauchy:
@@ -305,23 +323,24 @@ def _planned(
         plan = plan_after(source, settings, before.result.Y, float(before.settings.focus), focus, run)
     if leanings is not None:
         plan = replace(plan, problem=leanings.lean(plan.problem, source.graph))
-    return focus, settings, plan
-
-
-def _embed(source: Source, settings: Settings, focus: Focus, plan: Plan, run: Run) -> Model:
-    """The map that was planned."""
-    result = solve(plan.problem, plan.start, plan.solving, run, plan.stages)
-    result = _with_scale(result, settings, plan.scale)
-    if settings.preserve == "neighbors" and settings.forces.cauchy:
-        result = replace(result, settings={**result.settings, **focus.settings})
     repulsion = 0.0
     if settings.preserve == "neighbors" and source.graph is not None and not focus.flat:
         repulsion = repulsion_of_a_row(plan.problem, source.graph)
+    return _Planned(plan, settings, focus, repulsion)
+
+
+def _embed(source: Source, planned: _Planned, run: Run) -> Model:
+    """The map that was planned."""
+    plan, settings = planned.plan, planned.settings
+    result = solve(plan.problem, plan.start, plan.solving, run, plan.stages)
+    result = _with_scale(result, settings, plan.scale)
+    if settings.preserve == "neighbors" and settings.forces.cauchy:
+        result = replace(result, settings={**result.settings, **planned.focus.settings})
     return Model(
         settings=settings,
         result=replace(result, graph=source.graph),
         rows=source.data if isinstance(source.data, Table) else None,
-        repulsion=repulsion,
+        repulsion=planned.repulsion,
         problem=plan.problem,
     )
 

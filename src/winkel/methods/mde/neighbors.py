@@ -269,7 +269,9 @@ def repulsion_of_a_row(problem: Problem, graph: Graph) -> float:
     shared = 0.0 if problem.background is None else -float(problem.background.weights) * (graph.n - 1)  # type: ignore[attr-defined]
     weights = np.asarray(problem.distortion.weights)  # type: ignore[attr-defined]
     repulsion = shared - 2 * float(np.sum(weights[weights < 0])) / graph.n
-    attraction = 2 * float(np.sum(weights[weights > 0])) / graph.n
+    attractive = weights > 0
+    drawn = weights if attractive.all() else weights[attractive]  # not copied if it is all of them
+    attraction = 2 * float(np.sum(drawn)) / graph.n
     n_neighbors = 1 if graph.knn_indices is None else graph.knn_indices.shape[1]
     return repulsion * n_neighbors / attraction
 

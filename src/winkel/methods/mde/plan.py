@@ -12,15 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from ... import _core
 from ...algebra import log, power
 from ...checks import choice, integer, number, optional, positive, refuse
 from ...data import Table
 from ...errors import InvalidParameterError
 from ...graph import Graph, path_matrix
+from ...graph.graph import component_roots
 from ...graph.knn import count_items, neighbor_graph, search_memory, usable_neighbors
 from ...graph.precomputed import distances_by_function
 from ...problem import Anchored, Centered, Constraint, Problem, SolverSettings, Stage
@@ -209,11 +208,12 @@ def _repulsive_pairs(asked: str, solver: str) -> str:
     return "sampled" if auto and isinstance(solver, str) and solver == "stochastic" else asked
 
 
-# Bytes of a fit, measured (tests/fire/memory.py): for each entry of the lists where all pairs repel, and for the grid of a row in space (both in
-# double and in single precision); for each pair where a sample repels, for each mid-near pair, for each row beside those, for each coordinate
-# of a row; and whatever the size.
-_ENTRY, _VOLUME = (56.0, 40.0), (4000.0, 2000.0)
-_PAIR, _MID_NEAR, _ROW, _START, _COORDINATE, _FIXED = 48.0, 60.0, 200.0, 1000.0, 8.0, 6e6
+# Bytes of a fit, measured (tests/fire/memory.py). Where all pairs repel, for each entry of the lists and for each mid-near pair, while pairs
+# are packed and while the map is solved, and for the grid of a row in space (both in double and in single precision). Where a sample repels,
+# for each pair and each row. For each row beside those, for each coordinate of a row; and whatever the size.
+_PACKING, _SOLVING, _VOLUME = (52.0, 40.0), (40.0, 24.0), (4000.0, 2000.0)
+_MID_NEAR_PACKING, _MID_NEAR_SOLVING = 16.0, 44.0
+_PAIR, _ROW, _START, _COORDINATE, _FIXED = 48.0, 200.0, 1000.0, 8.0, 6e6
 
 
 def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
@@ -232,13 +232,15 @@ def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
             data.values
         )  # whose rows seldom list each other: more pairs
         single = getattr(data, "dtype", None) == np.float32
-        entry = _ENTRY[single] * (1.2 if sparse else 1.0)
-        volume = _VOLUME[single] if settings.n_components == 3 else 0.0
-        held = n * (entry * k + _MID_NEAR * mid_near_partners(n) + _ROW + volume)
+        entries, mid_near = n * k * (1.2 if sparse else 1.0), n * mid_near_partners(n)
+        volume = n * _VOLUME[single] if settings.n_components == 3 else 0.0
+        packing = _PACKING[single] * entries + _MID_NEAR_PACKING * mid_near
+        solving = _SOLVING[single] * entries + _MID_NEAR_SOLVING * mid_near + coordinates + volume
+        held = max(packing, solving) + n * _ROW
     else:
-        held = n * (_PAIR * k * (1 + settings.repulsive_fraction) + _START)
+        held = n * (_PAIR * k * (1 + settings.repulsive_fraction) + _START) + coordinates
     rows = 40.0 * data.values.nnz if isinstance(data, Table) and issparse(data.values) else 0.0
-    return _FIXED + max(search_memory(data, k, settings.metric, n_jobs), held + rows + coordinates)
+    return _FIXED + max(search_memory(data, k, settings.metric, n_jobs), held + rows)
 
 
 @dataclass(frozen=True)
@@ -484,17 +486,13 @@ def last_stage(
 
 def _mid_near(problem: Problem, source: Source, settings: Settings, run: Run) -> Problem | None:
     """The attraction of mid-near pairs; None where the graph is connected, or the distances of most pairs are not known."""
-    compared, piece = _compared(source, settings, run), _pieces(source.graph)
+    assert source.graph is not None
+    compared = _compared(source, settings, run)
+    piece = component_roots(source.graph)  # that each row is in, by its first row
     if compared is None or not (piece > 0).any():
         return None
     pairs = mid_near_pairs(problem.n_items, compared, run)
     return mid_near_problem(pairs, piece, settings.forces, settings.n_components, run, source.weights)
-
-
-def _pieces(graph: Graph | None) -> NDArray[np.int32]:
-    """The piece of the neighbour graph that each row is in, by its first row."""
-    assert graph is not None
-    return np.asarray(_core.component_roots(graph.edges, graph.n))
 
 
 def _start(problem: Problem, source: Source, settings: Settings, run: Run) -> FloatArray:

@@ -61,6 +61,10 @@ class Distortion(ABC):
         """The same distortion for some of its `n_pairs` pairs, given by ascending pair numbers."""
         return self if self.n_pairs is None and fits_any_pairs(self) else Restricted(self, pairs, n_pairs)
 
+    def in_single_precision(self) -> Distortion:
+        """The distortion with data of pairs in single precision, where that changes no map in single precision; itself where it would."""
+        return self
+
     def value_and_derivative(self, d: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """f(d) and f'(d), entry by entry."""
         distance = _as_distances(d)
@@ -212,9 +216,14 @@ def _as_distances(d: ArrayLike) -> FloatArray:
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
-def as_weights(weights: ArrayLike, most: float = np.inf) -> FloatArray | float:
-    """Weights as one float for all pairs or as a read-only float64 vector, checked to be finite and at most `most` in magnitude."""
-    array = np.asarray(weights, dtype=np.float64)
+def as_weights(weights: ArrayLike, most: float = np.inf, *, keep_single: bool = False) -> FloatArray | float:
+    """Weights as one float for all pairs or as a read-only float64 vector, checked to be finite and at most `most` in magnitude.
+
+    With `keep_single`, weights in single precision stay so.
+    """
+    array = np.asarray(weights)
+    if not (keep_single and array.dtype == np.float32 and array.ndim):
+        array = array.astype(np.float64, copy=False)
     if array.ndim > 1:
         raise InvalidParameterError(
             f"weights must be a number or a vector with one entry per pair; got an array of shape {array.shape}."

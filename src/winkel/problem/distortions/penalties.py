@@ -447,7 +447,7 @@ class PushAndPull(Distortion):
     """
 
     def __init__(self, weights: ArrayLike, attractive: Any = Log1p, repulsive: Any = Log) -> None:
-        array = as_weights(weights, HEAVIEST)
+        array = as_weights(weights, HEAVIEST, keep_single=True)
         if isinstance(array, float):
             raise InvalidParameterError(
                 f"PushAndPull needs a vector of weights, one entry per pair, which says which pairs attract; got {array}."
@@ -466,6 +466,14 @@ class PushAndPull(Distortion):
     def take(self, pairs: IntArray, n_pairs: int) -> PushAndPull:
         return PushAndPull(self.weights[pairs], self.attractive, self.repulsive)
 
+    def in_single_precision(self) -> PushAndPull:
+        parts = (*self.attractive.fused(), *self.repulsive.fused())
+        if any(np.ndim(part.weights) > 0 or part.weights != 1 for part in parts):
+            return self  # products of weights are rounded once
+        weights = self.weights.astype(np.float32)
+        weights.flags.writeable = False
+        return PushAndPull(weights, self.attractive, self.repulsive)
+
     def formula(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         value, slope = np.empty_like(d), np.empty_like(d)
         for distortion, pairs in self._groups:
@@ -480,7 +488,9 @@ class PushAndPull(Distortion):
             one = distortion.fused()
             if not one:
                 return ()
-            weights = self.weights[pairs] if one[0].weights == 1 else one[0].weights * self.weights[pairs]
+            weights = self.weights[pairs]
+            if one[0].weights != 1:
+                weights = one[0].weights * weights.astype(np.float64, copy=False)
             numbers = None if isinstance(pairs, slice) else pairs
             parts.append(replace(one[0], weights=weights, pairs=numbers, floor=self.floor))
         return tuple(parts)
