@@ -1,9 +1,10 @@
 """Size and power of `wk.null_test`: how often it calls a cluster "not by chance" where there is none, and where there are some.
 
-    python benchmarks/null_test_size.py [--cases first|fresh|unseen|last] [--only TEXT] [--sets 100] [--rows 120] [--repeats 19]
+    python benchmarks/null_test_size.py [--cases first|fresh|unseen|last|held] [--only TEXT] [--sets 100] [--rows 200] [--repeats 19]
 
 The settings of the test were chosen in view of the first cases and of the fresh ones. Nothing was chosen by the unseen ones, which
-were written down before the test was tried on any of them. The last cases were written down before other ways to test were tried.
+were written down before the test was tried on any of them. The last cases were written down before other nulls than one normal distribution were tried on them; the number
+of arms of the null was chosen in view of all these cases, and the cases held back were written down when nothing was left to choose.
 
 Size: data sets without clusters, of several shapes; the share in which any cluster is called "not by chance" should be no more than
 the level, 0.05, up to the binomial error that is printed. Power: three groups at growing distance; the share in which some
@@ -368,7 +369,97 @@ LAST = {
     "two sheets": sheets,
     "three branches and a crowd": branch_and_crowd,
 }
-CASES = {"first": FIRST, "fresh": FRESH, "unseen": UNSEEN, "last": LAST}
+
+
+def ten_arms(rng, n):
+    """Twice as many arms as those of chance."""
+    return 3 * rng.random((n, 1)) * np.eye(12)[rng.integers(10, size=n)] + 0.2 * rng.normal(size=(n, 12))
+
+
+def crossing(rng, n):
+    """Two lines that cross at their middle, one half as long as the other."""
+    X = np.zeros((n, 6))
+    X[np.arange(n), np.arange(n) % 2] = rng.uniform(-1, 1, size=n) * np.where(np.arange(n) % 2, 2.0, 4.0)
+    return X + 0.2 * rng.normal(size=(n, 6))
+
+
+def trefoil(rng, n):
+    t = 2 * np.pi * rng.random(n)
+    X = np.column_stack([np.sin(t) + 2 * np.sin(2 * t), np.cos(t) - 2 * np.cos(2 * t), -np.sin(3 * t)])
+    return X + 0.15 * rng.normal(size=(n, 3))
+
+
+def simplex(rng, n):
+    """Shares of six parts, all equally likely."""
+    return rng.dirichlet(np.ones(6), size=n)
+
+
+def comet(rng, n):
+    """A round crowd with a tail that gets thinner and rarer."""
+    X = rng.normal(size=(n, 6))
+    tail = np.arange(n) % 2 == 0
+    out = rng.exponential(4.0, size=n)
+    X[tail] *= np.exp(-out / 6)[tail, None]
+    X[tail, 0] += out[tail]
+    return X
+
+
+def core_in_halo(rng, n):
+    """A tight core in the middle of a crowd four times as wide."""
+    return rng.normal(size=(n, 7)) * np.where(np.arange(n) % 2, 1.0, 4.0)[:, None]
+
+
+def series(rng, n):
+    """A smooth series in ten dimensions: a random walk, each step of which keeps nine tenths of the last."""
+    steps = np.zeros((n, 10))
+    for i in range(1, n):
+        steps[i] = 0.9 * steps[i - 1] + rng.normal(size=10)
+    return steps.cumsum(axis=0)
+
+
+def band(rng, n):
+    """A Möbius band in noise of ten dimensions."""
+    t, across = 2 * np.pi * rng.random(n), rng.uniform(-0.6, 0.6, size=n)
+    out = 1.5 + across * np.cos(t / 2)
+    X = np.column_stack([out * np.cos(t), out * np.sin(t), across * np.sin(t / 2)])
+    return np.hstack([X, np.zeros((n, 7))]) + 0.05 * rng.normal(size=(n, 10))
+
+
+def lung_cells(rng, n):
+    """Three of the four largest types."""
+    data = wk.datasets.load_covid_balf()
+    return _some(rng, n, data.X, data.y, rng.choice([1, 2, 5, 7], 3, replace=False))
+
+
+def crops(rng, n):
+    """Spectra of three of six crops."""
+    data = wk.datasets.load_salinas_a()
+    return _some(rng, n, data.X, data.y, rng.choice([1, 10, 11, 12, 13, 14], 3, replace=False))
+
+
+def unequal_spread(rng, n):
+    """Four groups in nine dimensions whose spreads are 1, 1.5, 2 and 3."""
+    group = np.arange(n) % 4
+    X = rng.normal(size=(n, 9)) * np.array([1.0, 1.5, 2.0, 3.0])[group, None]
+    X[:, :4] += 7 * np.eye(4)[group]
+    return X
+
+
+HELD = {
+    "no clusters: ten arms": ten_arms,
+    "no clusters: lines that cross": crossing,
+    "no clusters: trefoil knot in noise": trefoil,
+    "no clusters: simplex of six parts": simplex,
+    "no clusters: comet": comet,
+    "no clusters: core in a halo": core_in_halo,
+    "no clusters: smooth series": series,
+    "no clusters: band with a twist": band,
+    "three types of lung cells": lung_cells,
+    "spectra of three crops": crops,
+    "four groups of unequal spread": unequal_spread,
+}
+_FEW = 3  # maps that often settle that nothing can be called
+CASES = {"first": FIRST, "fresh": FRESH, "unseen": UNSEEN, "last": LAST, "held": HELD}
 
 
 def estimator():
@@ -383,7 +474,7 @@ def main() -> None:
     parser.add_argument("--cases", choices=CASES, default="first")
     parser.add_argument("--only", default="", help="cases whose name has this text")
     parser.add_argument("--sets", type=int, default=100)
-    parser.add_argument("--rows", type=int, default=120)
+    parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=19)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -397,19 +488,23 @@ def main() -> None:
     for name, make in CASES[options.cases].items():
         if options.only not in name:
             continue
-        for null in ("local", "gaussian") if "6 apart" in name else ("local",):
+        for null in ("arms", "gaussian") if "6 apart" in name else ("arms",):
             called, kept, chance = [], [], []
             for k in range(options.sets):
                 X = make(np.random.default_rng(k), options.rows)
-                found = wk.null_test(
-                    estimator(),
-                    X,
-                    null=null,
-                    n_repeats=options.repeats,
-                    min_clarity=0.3,
-                    random_state=k,
-                    n_jobs=1,
-                )
+                for repeats in sorted({min(_FEW, options.repeats), options.repeats}):
+                    found = wk.null_test(
+                        estimator(),
+                        X,
+                        null=null,
+                        n_repeats=repeats,
+                        min_clarity=0.3,
+                        random_state=k,
+                        n_jobs=1,
+                    )
+                    # The first maps are the same ones: if chance does as well in too many of them, more cannot change it.
+                    if (found.cluster_p * (1 + repeats) > 0.05 * (1 + options.repeats) + 1e-9).all():
+                        break
                 called.append(bool((~found.chance).any()))
                 kept.append(found.preserved.mean())
                 chance.append(found.null_preserved.mean())

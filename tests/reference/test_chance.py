@@ -14,7 +14,7 @@ def blobs(gap):
     return X
 
 
-@pytest.mark.parametrize("null", ["local", "gaussian", "permutation"])
+@pytest.mark.parametrize("null", ["arms", "gaussian", "permutation"])
 def test_clusters_of_a_single_blob_are_chance(null):
     made_to_clump = wk.MDE(repulsive="log", max_iter=60)  # the default shows no clusters here at all
     found = wk.null_test(made_to_clump, blobs(0.0), null=null, min_clarity=0.3, random_state=0)
@@ -23,7 +23,7 @@ def test_clusters_of_a_single_blob_are_chance(null):
     assert (found.point_p > 0.05).mean() > 0.9
 
 
-@pytest.mark.parametrize("null", ["local", "gaussian", "permutation"])
+@pytest.mark.parametrize("null", ["arms", "gaussian", "permutation"])
 def test_two_separated_blobs_are_not_chance(null):
     X = blobs(4.0)
     found = wk.null_test(wk.MDE(max_iter=60), X, null=null, min_clarity=1.5, random_state=0)

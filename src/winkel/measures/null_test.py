@@ -25,7 +25,8 @@ from .sources import map_neighbors
 
 _COMPARABLE = 0.5  # of a cluster's size, which one by chance must have to count as its like
 _BLOCK = 1024
-_ATTEMPTS = 5  # to find variances whose neighbourhoods are as those of the data
+_ATTEMPTS = 8  # to find variances whose neighbourhoods are as those of the data
+_ARMS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class NullTest:
         The p-value of each cluster on its own, (1 + b) / (1 + B), if b of the B maps of structureless data have an equally clear cluster
         that is at least half as large. It is never below 1 / (1 + B).
     cluster_p : ndarray of shape (n_clusters,)
-        The same, corrected for the number of clusters (Westfall and Young 1993, step-down minima of p). With probability 1 − level,
+        The same, corrected for the number of clusters (Westfall and Young 1993, step-down maxima of clarity). With probability 1 − level,
         none of the clusters at or below `level` is there by chance.
     null_clarity : ndarray of shape (n_repeats, n_clusters)
         The clarity of the clearest such cluster in each map.
@@ -145,7 +146,7 @@ def null_test(
     estimator: Any,
     X: Any,
     *,
-    null: str = "local",
+    null: str = "arms",
     level: float = 0.05,
     n_repeats: int | None = None,
     clusters: ArrayLike | None = None,
@@ -163,16 +164,16 @@ def null_test(
         Anything with `fit_transform` and scikit-learn's parameters.
     X : array, data frame or AnnData
         Dense rows. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
-    null : {"local", "gaussian", "permutation"}, default="local"
-        How data without structure is made. "local" draws rows from one normal distribution with the same local dimension as X: its
-        variances are the mean spectrum of neighbourhoods of X. "gaussian" has the covariance of X; groups that are far apart stretch it along
+    null : {"arms", "gaussian", "permutation"}, default="arms"
+        How data without structure is made. "arms" draws rows from five arms that leave one place, with the same local dimension as X: the
+        mean spectrum of neighbourhoods of X says how thin the arms are. Thin arms are what a map tears most easily into pieces that look
+        like clusters. "gaussian" is one normal distribution with the covariance of X; groups that are far apart stretch it along
         a few directions, so that chance keeps more neighbours than the data can. "permutation" shuffles each column
         separately, which keeps the distribution of each column (and with it groups that a single column makes).
     level : float, default=0.05
         The accepted probability that any cluster of data without structure is called "not by chance".
     n_repeats : int or None, default=None
-        Number B of maps of such data. None makes the fewest with which p can reach `level`, which is 19 for 0.05. More maps find more
-        clusters, but also call clusters in data without any if the null does not have the shape of the data, such as branches.
+        Number B of maps of such data. None makes the fewest with which p can reach `level`, which is 19 for 0.05. More maps make p finer.
     clusters : array of length n or None, default=None
         The cluster of each row, if clusters are known. Otherwise clusters are those that a person sees: hills of the map's
         density that are at least `min_clarity` above the valley to the next hill.
@@ -240,20 +241,18 @@ def maps_for(level: float) -> int:
 def _corrected(
     clarity: NDArray[np.float64], null: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """p of each cluster, by itself and corrected for their number by step-down minima of p (Westfall and Young 1993).
+    """p of each cluster, by itself and corrected for their number by step-down maxima of clarity (Westfall and Young 1993).
 
-    Each map, that of the data among them, has a p for each cluster by its rank among all maps. A cluster's corrected p is the
-    share of maps in which the least p, over this cluster and those that are no more surprising, is as small.
+    A cluster's corrected p is the share of maps, that of the data among them, in which the clearest like of this cluster, or of one that is
+    no clearer, is as clear as it.
     """
-    pool = np.vstack([clarity, null])  # (1 + B) × clusters
-    if not pool.shape[1]:
-        return np.empty(0), np.empty(0)
-    p = (pool[:, None] <= pool[None]).mean(axis=1)  # of each map and cluster: how many maps are as clear
-    order = np.argsort(p[0], kind="stable")
-    least = np.minimum.accumulate(p[:, order[::-1]], axis=1)[:, ::-1]
-    corrected = np.empty(pool.shape[1])
-    corrected[order] = np.maximum.accumulate((least <= p[0, order]).mean(axis=0))
-    return p[0], corrected
+    repeats, count = null.shape
+    single = (1 + (null >= clarity).sum(axis=0)) / (1 + repeats)
+    order = np.argsort(-clarity, kind="stable")
+    most = np.maximum.accumulate(null[:, order[::-1]], axis=1)[:, ::-1]
+    corrected = np.empty(count)
+    corrected[order] = np.maximum.accumulate((1 + (most >= clarity[order]).sum(axis=0)) / (1 + repeats))
+    return single, corrected
 
 
 def _mapped(estimator: Any, table: Table, k: int, run: Run) -> tuple[FloatArray, NDArray[np.float64]]:
@@ -308,10 +307,12 @@ def _local(X: FloatArray, neighbors: NDArray[np.int32]) -> NDArray[np.float64]:
     return share * float(np.var(X, axis=0, dtype=np.float64).sum())
 
 
-def _local_null(table: Table, k: int, run: Run) -> Callable[[Stream], FloatArray]:
-    """Normal rows whose neighbourhoods have the spectrum that those of the data have, along its principal axes.
+def _arms_null(table: Table, k: int, run: Run) -> Callable[[Stream], FloatArray]:
+    """Rows on arms that leave one place, whose neighbourhoods have the spectrum that those of the data have.
 
-    Neighbourhoods of normal rows are rounder than the whole, so variances are sought whose rows have the right ones.
+    Along its arm a row is anywhere equally likely, and across it normally distributed. Of all shapes without clusters, arms that
+    are long and thin fall into the clearest pieces in a map, and round data give no such arms, since neighbourhoods say how thin
+    they are. Neighbourhoods of the rows are rounder than an arm, so variances are sought whose rows have the right ones.
     """
     X: FloatArray = table.values
     n, m = X.shape
@@ -319,27 +320,34 @@ def _local_null(table: Table, k: int, run: Run) -> Callable[[Stream], FloatArray
     mean = X.mean(axis=0, dtype=np.float64)
     with one_blas_thread():  # the same bytes for any number of threads
         _, _, axes = np.linalg.svd(X.astype(np.float64) - mean, full_matrices=False)
+    r = len(axes)
+    total = float(np.var(X, axis=0, dtype=np.float64).sum())
+    rows = np.arange(n)
 
-    def spectrum(rows: Table) -> NDArray[np.float64]:
-        graph = neighbor_graph(rows, k, run.quiet())
-        found = _local(rows.values, require_neighbor_lists(graph, "a null of local dimension")[0])
+    def spectrum(values: FloatArray) -> NDArray[np.float64]:
+        graph = neighbor_graph(Table(values, validated=True), k, run.quiet())
+        found = _local(values, require_neighbor_lists(graph, "a null of local dimension")[0])
         return found / max(float(found.sum()), np.finfo(np.float64).tiny)
 
-    def drawn(variances: NDArray[np.float64], stream: Stream) -> FloatArray:
-        r = min(len(axes), len(variances))
+    def drawn(share: NDArray[np.float64], stream: Stream) -> FloatArray:
+        places, draws = stream.normal((n, r)), stream.uniform((n, 2), start=n * r)
+        places[:, 0] = math.sqrt(12) * draws[:, 0]  # of variance 1 as well
+        places *= np.sqrt(share[:r])
+        arm = (draws[:, 1] * min(_ARMS, 2 * r)).astype(np.int64)  # along the first axes, then against them
+        along = np.where(arm < r, places[:, 0], -places[:, 0])
+        places[:, 0] = places[rows, arm % r]
+        places[rows, arm % r] = along
+        places -= places.mean(axis=0)
+        places *= math.sqrt(total / max(float(np.var(places, axis=0).sum()), np.finfo(np.float64).tiny))
         with one_blas_thread():
-            return (stream.normal((n, r)) @ (np.sqrt(variances[:r])[:, None] * axes[:r]) + mean).astype(
-                X.dtype
-            )
+            return (places @ axes + mean).astype(X.dtype)
 
-    total = float(np.var(X, axis=0, dtype=np.float64).sum())
-    target = spectrum(table)
-    share = target
+    target = share = spectrum(X)
     for attempt in range(_ATTEMPTS):
-        trial = spectrum(Table(drawn(share * total, run.stream(f"null spectrum {attempt}")), validated=True))
+        trial = spectrum(drawn(share, run.stream(f"null spectrum {attempt}")))
         share = share * np.clip(target / np.maximum(trial, 1e-12), 0.25, 4.0)
         share = share / max(float(share.sum()), np.finfo(np.float64).tiny)
-    return lambda stream: drawn(share * total, stream)
+    return lambda stream: drawn(share, stream)
 
 
 def _gaussian(X: FloatArray, stream: Stream) -> FloatArray:
@@ -366,7 +374,7 @@ def _permuted(X: FloatArray, stream: Stream) -> FloatArray:
 
 # What makes data without structure, from the data.
 _NULLS: dict[str, Callable[[Table, int, Run], Callable[[Stream], FloatArray]]] = {
-    "local": _local_null,
+    "arms": _arms_null,
     "gaussian": lambda table, k, run: lambda stream: _gaussian(table.values, stream),
     "permutation": lambda table, k, run: lambda stream: _permuted(table.values, stream),
 }

@@ -10,9 +10,10 @@ from sklearn.decomposition import PCA
 import winkel as wk
 from winkel.data import as_table
 from winkel.errors import InvalidInputError, InvalidParameterError
+from winkel.graph.knn import neighbor_graph
 from winkel.measures.density import density_clusters, labelled_clarity
 from winkel.measures.fits import cut_graph
-from winkel.measures.null_test import _corrected, _gaussian, _local_null, _permuted, maps_for
+from winkel.measures.null_test import _arms_null, _corrected, _gaussian, _local, _permuted, maps_for
 from winkel.run import Run, Stream
 
 
@@ -176,12 +177,14 @@ def test_maps_of_chance_for_a_level():
 
 
 def test_p_is_corrected_for_the_number_of_clusters():
-    # Worked out by hand: four maps, that of the data first; ranks give p of 1/4, 2/4, 3/4 and 4/4 in each column.
+    # Worked out by hand: no map of three is as clear as the first; one has a cluster as clear as the second, and only it is as clear as 4.
     null = np.array([[1.0, 9.0], [2.0, 1.0], [3.0, 2.0]])
+    single, corrected = _corrected(np.array([10.0, 4.0]), null)
+    np.testing.assert_allclose(single, [1 / 4, 2 / 4])
+    np.testing.assert_allclose(corrected, [1 / 4, 2 / 4])
     single, corrected = _corrected(np.array([4.0, 4.0]), null)
     np.testing.assert_allclose(single, [1 / 4, 2 / 4])
-    # Least p of each map over both: 1/4, 1/4 (its second is the clearest), 3/4, 2/4; over the second alone: 2/4, 1/4, 1, 3/4.
-    np.testing.assert_allclose(corrected, [2 / 4, 2 / 4])
+    np.testing.assert_allclose(corrected, [2 / 4, 2 / 4])  # some cluster is as clear as the first in one map
     alone, same = _corrected(np.array([4.0]), null[:, :1])
     assert alone == same == 1 / 4
     many = np.random.Generator(np.random.Philox(key=0)).normal(size=(40, 30))
@@ -202,19 +205,37 @@ def test_a_cluster_without_its_like_by_chance_is_not_called_chance():
     assert found.chance.tolist() == [False, True, True]
 
 
-def test_a_null_of_the_local_dimension():
-    # A bent sheet has two dimensions within neighbourhoods and three in all; groups far apart have none of their distance.
+def test_the_arms_of_chance_are_as_thin_as_the_data():
+    # A bent sheet has two dimensions within neighbourhoods and three in all; a line in noise gives arms, round groups give none.
     rng = np.random.default_rng(0)
+    run = Run.of(random_state=0)
     t = 1.5 + 3 * rng.random(600)
     sheet = np.column_stack([t * np.cos(2 * t), 6 * rng.random(600), t * np.sin(2 * t)])
-    run = Run.of(random_state=0)
-    variances = np.linalg.eigvalsh(np.cov(_local_null(as_table(sheet), 15, run)(Stream(0, 1)).T))
-    assert variances[0] < 0.1 * variances[1]
-    assert variances[1] > 0.3 * variances[2]
+    line = np.column_stack([20 * rng.random(600), 0.02 * rng.normal(size=(600, 3))])
     apart = rng.normal(size=(300, 4)) + 50 * np.eye(4)[np.arange(300) % 3]
-    variances = np.linalg.eigvalsh(np.cov(_local_null(as_table(apart), 15, run)(Stream(0, 1)).T))
-    assert variances[0] > 0.3 * variances[3]
-    assert variances.sum() == pytest.approx(np.cov(apart.T).trace(), rel=0.2)
+    thickness = {}
+    for name, X in {"sheet": sheet, "line": line, "apart": apart}.items():
+        table = as_table(X)
+        drawn = as_table(_arms_null(table, 15, run)(Stream(0, 1)))
+        assert drawn.values.var(axis=0).sum() == pytest.approx(X.var(axis=0).sum())
+        ours, theirs = (
+            _local(part.values, neighbor_graph(part, 15, run).knn_indices) / part.values.var(axis=0).sum()
+            for part in (table, drawn)
+        )
+        np.testing.assert_allclose(theirs, ours, atol=0.08)
+        thickness[name] = theirs[-1] / theirs[0]
+    assert thickness["line"] < 0.1
+    assert thickness["apart"] > 0.3
+
+
+def test_data_that_branch_are_not_called_clusters():
+    # Three thin arms that leave one place; against round data of the same dimension their pieces would be clearer than chance.
+    rng = np.random.default_rng(0)
+    X = 3 * rng.random((150, 1)) * np.eye(5)[np.arange(150) % 3] + 0.2 * rng.normal(size=(150, 5))
+    clumping = wk.MDE(repulsive="log", max_iter=25)
+    found = wk.null_test(clumping, X, min_clarity=0.3)
+    assert found.clarity.max() > 2
+    assert found.chance.all()
 
 
 # ------------------------------------------------------------------------------------------- compare
