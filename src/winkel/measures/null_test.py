@@ -26,7 +26,7 @@ from .sources import map_neighbors
 _COMPARABLE = 0.5  # of a cluster's size, which one by chance must have to count as its like
 _BLOCK = 1024
 _ATTEMPTS = 8  # to find variances whose neighbourhoods are as those of the data
-_ARMS = 5
+_ARMS = 7  # more than data often have; with many more there are none to speak of where the data taper
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,7 @@ def null_test(
     X : array, data frame or AnnData
         Dense rows. For an AnnData object this is its `X`; use `winkel.scverse.table` for another array.
     null : {"arms", "gaussian", "permutation"}, default="arms"
-        How data without structure is made. "arms" draws rows from five arms that leave one place, with the same local dimension as X: the
+        How data without structure is made. "arms" draws rows from seven arms that leave one place, with the same local dimension as X: the
         mean spectrum of neighbourhoods of X says how thin the arms are. Thin arms are what a map tears most easily into pieces that look
         like clusters. "gaussian" is one normal distribution with the covariance of X; groups that are far apart stretch it along
         a few directions, so that chance keeps more neighbours than the data can. "permutation" shuffles each column
