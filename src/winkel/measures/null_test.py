@@ -26,7 +26,7 @@ from .sources import map_neighbors
 _COMPARABLE = 0.5  # of a cluster's size, which one by chance must have to count as its like
 _BLOCK = 1024
 _ATTEMPTS = 8  # to find variances whose neighbourhoods are as those of the data
-_ARMS = 7  # more than data often have; with many more there are none to speak of where the data taper
+_ARMS = 7  # fewer than data may have let them be called; with many more, data that taper are called
 
 
 @dataclass(frozen=True, eq=False)
