@@ -37,19 +37,17 @@ print(wk.measure(counties.X, mde))
 # %% [markdown]
 # ## Are there kinds of counties?
 #
-# `wk.null_test` compares the clusters on the map with those on maps of data that has the same shape but no clusters.
+# `wk.null_test` compares the clusters on the map with those on maps of data that has the same local dimension but no clusters.
 
 # %%
-print(wk.null_test(wk.MDE(random_state=0), counties.X, n_repeats=99))
+print(wk.null_test(wk.MDE(random_state=0), counties.X))
 
 # %% [markdown]
 # ## What can and cannot be trusted
 #
 # - Trust: the gradient. The ten nearest counties on the map predict a county's vote nearly as well as the ten nearest in all 34 variables (correlation 0.83 and 0.87;
 #   two principal components 0.66), although the map did not know the votes.
-# - Trust single neighbours only in part: the map keeps a third of the fifteen nearest (0.36), hardly more than maps of data without any structure (0.35).
-# - Trust with care that five of the six clusters exist: at most one of 99 maps of data without clusters shows one as clear (corrected p of 0.02 or 0.03). But the largest of
-#   them contains more than half of the counties, the map is in one piece, and with so many maps the test also calls arms of data that branch without a gap. Do not trust the
-#   sixth cluster: 40 of those 99 maps show one as clear.
+# - Trust single neighbours only in part: the map keeps a third of the fifteen nearest (0.36), no more than maps of data without clusters (0.39).
+# - Do not trust any of the six clusters: at least 18 of 19 maps of data without clusters show one as clear.
 # - Do not trust how far apart regions are: the rank correlation of distances is 0.63, and 0.80 for two principal components.
 # - Do not infer causes. That places with similar demographics vote alike says nothing about individual voters.
