@@ -209,9 +209,9 @@ def _repulsive_pairs(asked: str, solver: str) -> str:
 
 
 # Bytes of a fit, measured (tests/fire/memory.py). Where all pairs repel, for each entry of the lists and for each mid-near pair, while pairs
-# are packed and while the map is solved, and for the grid of a row in space (both in double and in single precision). Where a sample repels,
+# are packed and while the map is solved, and for the grid of a row in the plane and in space (in double and in single precision). Where a sample repels,
 # for each pair and each row. For each row beside those, for each coordinate of a row; and whatever the size.
-_PACKING, _SOLVING, _VOLUME = (52.0, 40.0), (40.0, 24.0), (4000.0, 2000.0)
+_PACKING, _SOLVING, _GRID = (60.0, 40.0), (40.0, 24.0), {2: (400.0, 0.0), 3: (4000.0, 2000.0)}
 _MID_NEAR_PACKING, _MID_NEAR_SOLVING = 16.0, 44.0
 _PAIR, _ROW, _START, _COORDINATE, _FIXED = 48.0, 200.0, 1000.0, 8.0, 6e6
 
@@ -233,9 +233,10 @@ def forecast(data: Any, settings: Settings, n_jobs: int) -> float:
         )  # whose rows seldom list each other: more pairs
         single = getattr(data, "dtype", None) == np.float32
         entries, mid_near = n * k * (1.2 if sparse else 1.0), n * mid_near_partners(n)
-        volume = n * _VOLUME[single] if settings.n_components == 3 else 0.0
         packing = _PACKING[single] * entries + _MID_NEAR_PACKING * mid_near
-        solving = _SOLVING[single] * entries + _MID_NEAR_SOLVING * mid_near + coordinates + volume
+        solving = _SOLVING[single] * entries + _MID_NEAR_SOLVING * mid_near + coordinates
+        if settings.n_components in _GRID:
+            solving += n * _GRID[settings.n_components][single]
         held = max(packing, solving) + n * _ROW
     else:
         held = n * (_PAIR * k * (1 + settings.repulsive_fraction) + _START) + coordinates
