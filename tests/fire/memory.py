@@ -34,10 +34,13 @@ class Job:
     parameters: dict[str, Any] = field(default_factory=dict)
     density: float | None = None
     dtype: str = "float64"
+    normal: bool = False
 
     def data(self) -> Any:
-        """Rows about a curved sheet with noise, or sparse counts in groups."""
+        """Rows about a curved sheet with noise, or sparse counts in groups; or normally distributed rows, few of which list each other."""
         rng = np.random.Generator(np.random.Philox(key=self.n))
+        if self.normal:
+            return rng.standard_normal((self.n, self.m), dtype=self.dtype)  # type: ignore[call-overload]
         if self.density is not None:
             return sp.random(
                 self.n, self.m, self.density, "csr", self.dtype, rng, lambda k: rng.integers(1, 9, k)
@@ -59,7 +62,7 @@ class Job:
     def __str__(self) -> str:
         own = ", ".join(f"{k}={v}" for k, v in self.parameters.items())
         how = self.dtype if self.density is None else f"{self.dtype}, {self.density:g} of entries"
-        return f"{self.name}({own}), {self.n} × {self.m} {how}"
+        return f"{self.name}({own}), {self.n} × {self.m} {how}{', normal' if self.normal else ''}"
 
 
 def _has(name: str, parameter: str) -> bool:
@@ -124,6 +127,8 @@ GRID: list[Job] = [
     Job("MDE", 6000, 50), Job("MDE", 25000, 20), Job("MDE", 60000, 20), Job("MDE", 8000, 400, dtype="float32"),
     Job("MDE", 6000, 50, {"n_neighbors": 40}), Job("MDE", 8000, 50, {"n_components": 3}), Job("MDE", 8000, 50, {"n_components": 20}),
     Job("MDE", 5000, 2000, density=0.02), Job("MDE", 3000, 8000),
+    Job("MDE", 9000, 30, normal=True), Job("MDE", 30000, 30, normal=True),
+    Job("MDE", 9000, 60, dtype="float32", normal=True), Job("MDE", 30000, 30, dtype="float32", normal=True),
     Job("MDE", 4000, 50, {"preserve": "distances"}), Job("MDE", 6000, 50, {"preserve": "distances", "max_distances": 10**6}),
     Job("MDE", 30000, 30, {"repulsive": "log"}), Job("MDE", 30000, 30, {"constraint": "standardized"}),
     Job("LVM", 20000, 50), Job("LVM", 20000, 10, {"n_neighbors": 40}), Job("LVM", 20000, 10, {"n_components": 4}),
