@@ -64,8 +64,8 @@ CAUCHY_STAGES = (
 # so that rows have settled before, and a few iterations are left for the seams.
 ARRANGED = Stage(1.0, 0.32, 1.0)
 # L-BFGS iterations after which a map has visually settled: without stages; with stages, up to _FEW_ROWS rows; and the least number.
-# From _FEW_ROWS on they fall with the fifth root of the number of rows.
-ITERATIONS, _STAGED_ITERATIONS, _LEAST_ITERATIONS, _FEW_ROWS = 300, 250, 150, 20_000
+# From _FEW_ROWS on they fall with the root of the number of rows.
+ITERATIONS, _STAGED_ITERATIONS, _LEAST_ITERATIONS, _FEW_ROWS = 300, 350, 150, 20_000
 # The ends of the line from shape to neighbours have names. "flat" is not on this line.
 NAMED, FLAT = {"shape": 0.0, "neighbors": 1.0}, "flat"
 # The share of the repulsion at "shape"; between the ends, its logarithm is interpolated linearly. At "shape" the repulsion of a row by all
@@ -435,7 +435,7 @@ def _stages(problem: Problem) -> tuple[Stage, ...]:
 
 def staged_iterations(n: int) -> int:
     """Iterations of a map of n rows that is led up to by stages."""
-    return max(_LEAST_ITERATIONS, round(_STAGED_ITERATIONS * float(power(min(1.0, _FEW_ROWS / n), 0.2))))
+    return max(_LEAST_ITERATIONS, round(_STAGED_ITERATIONS * min(1.0, _FEW_ROWS / n) ** 0.5))
 
 
 def stages_for(
