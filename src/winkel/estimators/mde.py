@@ -107,7 +107,7 @@ class MDE(GraphEmbedder):
         As in `winkel.Problem.solve`. "stochastic" uses a tenth of the pairs at a time; with repulsive_pairs="auto" it samples the
         dissimilar pairs.
     max_iter : int or None, default=None
-        Largest number of iterations. None is 250 with the Cauchy penalty over all pairs (down to 150 for more than 20 000 rows), and 300
+        Largest number of iterations. None is 350 with the Cauchy penalty over all pairs (down to 150 for more than 20 000 rows), and 300
         otherwise.
     tol : float, default=1e-5
         Residual at which to stop.
