@@ -221,7 +221,7 @@ ENTRY = Entry(
         "- *Strays* is the map's extent divided by that of its middle 99 %.",
         "![Every map of the panel: a row for each data set, a column for each contestant](panel.png)",
         "The first column of this picture is the default as it was at the beginning of 19 November 2026; the tables and the next picture have the "
-        "present one (what changed, and why: `gathering.md`).",
+        "present one, which was run apart from the others, in the evening (what changed, and why: `gathering.md` and docs/mde.md).",
         "![The default's maps of the panel](panel-default.png)",
     ),
 )
