@@ -56,17 +56,17 @@ def pieces(Y: np.ndarray, labels: np.ndarray) -> list[int]:
 def schedule(name: str) -> Iterator[None]:
     """The default's schedule replaced by another one."""
     share, iterations, every_pair, moved = SCHEDULES[name]
-    stages, pieces_of, arranging = plan.CAUCHY_STAGES, plan._pieces, plan.arranging
+    stages, pieces_of, arranging = plan.CAUCHY_STAGES, plan.component_roots, plan.arranging
     first = replace(stages[0], share=share, iterations=iterations)
     plan.CAUCHY_STAGES = (first, *(replace(stage, weight=0.0) for stage in stages[1:]))
     if every_pair:  # each row a piece of its own
-        plan._pieces = lambda graph: np.arange(graph.n, dtype=np.int32)
+        plan.component_roots = lambda graph: np.arange(graph.n, dtype=np.int32)
     if not moved:
         plan.arranging = lambda *_: ()
     try:
         yield
     finally:
-        plan.CAUCHY_STAGES, plan._pieces, plan.arranging = stages, pieces_of, arranging
+        plan.CAUCHY_STAGES, plan.component_roots, plan.arranging = stages, pieces_of, arranging
 
 
 def main() -> None:
