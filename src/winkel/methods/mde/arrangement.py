@@ -27,7 +27,7 @@ from ...typing import FloatArray, IntArray
 # An island is a hill of the map's density with at least this many rows, whose top is above the valley to the next hill by this logarithm.
 _LEAST, CLARITY = 15, 1.0
 # Rows that are arranged (others go with the nearest of them), pairs of these with a wanted distance, guards (rows of different islands, which
-# must not meet) in all and of each island at least, and iterations.
+# must not meet) drawn from all rows and from each of a few islands (of many, one each), and iterations.
 _ROWS, _PAIRS, _GUARDS, _ISLAND_GUARDS, _ITERATIONS = 10_000, 20_000, 300, 5, 60
 _BLOCK = 2**16  # rows moved at a time
 # Guards of different islands keep this many times the usual distance to a guard's neighbours, or what they have if that is less; how much
@@ -146,7 +146,8 @@ def _gaps(Y: Matrix, island: IntArray, usual: float, run: Run) -> Problem:
     by_island = order[np.argsort(island[order], kind="stable")]
     size = np.bincount(island)
     place = np.arange(n) - np.repeat(np.cumsum(size) - size, size)
-    guards = np.unique(np.concatenate([order[:_GUARDS], by_island[place < _ISLAND_GUARDS]]))
+    each = min(_ISLAND_GUARDS, max(1, _GUARDS // len(size)))
+    guards = np.unique(np.concatenate([order[:_GUARDS], by_island[place < each]]))
     pairs = guards[np.stack(np.triu_indices(len(guards), 1), axis=1)]
     pairs = pairs[island[pairs[:, 0]] != island[pairs[:, 1]]]
     gap = _GAP * usual * float(power(n / len(guards), 1 / m))

@@ -155,3 +155,11 @@ def test_a_small_island_has_guards_of_its_own():
     assert hills_of(found).max() == 1
     assert np.linalg.norm(found[3000:].mean(axis=0) - found[:3000].mean(axis=0)) < 15
     assert cdist(found[:3000], found[3000:]).min() > np.median(cKDTree(found).query(found, 6)[0][:, 5])
+
+
+@pytest.mark.parametrize(("islands", "most"), [(4, 320), (600, 900)])
+def test_there_are_few_guards_however_many_islands(islands, most):
+    island = np.repeat(np.arange(islands), 15)
+    problem = arrangement._gaps(RNG.normal(size=(len(island), 2)), island, 0.1, Run())
+    assert len(np.unique(problem.edges)) <= most
+    assert set(island[problem.edges].ravel()) == set(range(islands))
