@@ -97,6 +97,16 @@ HEAD = """| map | data | fit, ms a row | transform, first | again | accuracy fit
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
+def chosen(name: str, rows: int, new: int) -> tuple[np.ndarray, np.ndarray, int, int]:
+    """A data set, its labels as numbers, how many of its rows are fitted, and how many are used in all; `rows` and `new` are for MNIST."""
+    dataset = next(each for each in (MNIST_50, *PANEL) if each.name == name)
+    X, kinds = np.array(dataset.load()), dataset.labels()
+    labels = np.zeros(len(X), dtype=int) if kinds is None else np.unique(kinds, return_inverse=True)[1]
+    if name == MNIST_50.name:
+        return X, labels, rows, rows + new
+    return X, labels, len(X) - len(X) // 5, len(X)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -108,14 +118,10 @@ def main() -> None:
     parser.add_argument("--splits", default="0", help='seeds, or "file", separated by commas')
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    sets = {dataset.name: dataset for dataset in (MNIST_50, *PANEL)}
     wk.MDE(max_iter=5, n_jobs=2).fit(np.eye(60)).transform(np.ones((2, 60)))  # imports are not part of it
     print(HEAD)
     for data in options.data.split(","):
-        X, kinds = np.array(sets[data].load()), sets[data].labels()
-        labels = np.zeros(len(X), dtype=int) if kinds is None else np.unique(kinds, return_inverse=True)[1]
-        n = options.rows if data == "mnist50" else len(X) - len(X) // 5
-        end = n + options.new if data == "mnist50" else len(X)
+        X, labels, n, end = chosen(data, options.rows, options.new)
         orders = [
             np.arange(len(X)) if split == "file" else np.random.default_rng(int(split)).permutation(len(X))
             for split in options.splits.split(",")

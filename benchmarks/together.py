@@ -20,9 +20,7 @@ import winkel as wk
 from winkel.methods.mde.placement import place_by_neighbors
 from winkel.run import Run
 
-from .datasets import MNIST_50
-from .panel import PANEL
-from .placing import neighbors, scores
+from .placing import chosen, neighbors, scores
 
 
 def placed_again(estimator: wk.MDE) -> np.ndarray:
@@ -100,13 +98,9 @@ def main() -> None:
     parser.add_argument("--new", type=int, default=2000, help="new rows of MNIST")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    sets = {dataset.name: dataset for dataset in (MNIST_50, *PANEL)}
     print(HEAD)
     for name in options.data.split(","):
-        X, kinds = np.array(sets[name].load()), sets[name].labels()
-        labels = np.zeros(len(X), dtype=int) if kinds is None else np.unique(kinds, return_inverse=True)[1]
-        n = options.rows if name == "mnist50" else len(X) - len(X) // 5
-        end = n + options.new if name == "mnist50" else len(X)
+        X, labels, n, end = chosen(name, options.rows, options.new)
         orders = [np.random.default_rng(split).permutation(len(X))[:end] for split in range(options.splits)]
         found = np.array([split_scores(X, labels, order, n) for order in orders])
         print(lines(f"{name} ({n} + {end - n}, {len(found)})", found), flush=True)
