@@ -1,9 +1,9 @@
 """Recall, R_NX AUC and distance correlation of the default map by its attraction and repulsion, without labels.
 
-    python -m benchmarks.attraction [--rows 4000] [--seeds 2] [--max-iter N] [--fresh] [1.6:0.8:1 1.2:0.6:0.5 ...]
+    python -m benchmarks.attraction [--rows 4000] [--seeds 2] [--max-iter N] [--fresh] [0.4:0.5:0.3:3:1 0:1.6:0.8:4:1 ...]
 
-Each choice is NEAR:NEAR_SHARE:REPULSION: the perplexity of the nearer scale over n_neighbors, what a row gives to it (`winkel.methods.mde.neighbors`), and
-`repulsive_fraction`. The mean over data sets and seeds is what a choice is judged by; the data sets say
+Each choice is EVEN:NEAR:NEAR_SHARE:WIDE:REPULSION: what a row gives to its n_neighbors nearest alike, the perplexity of the nearer scale over
+n_neighbors and what a row gives to it, the perplexity of the wider scale (`winkel.methods.mde.neighbors`), and `repulsive_fraction`. The mean over data sets and seeds is what a choice is judged by; the data sets say
 whether it holds everywhere. `--fresh` takes four data sets that nothing was chosen on.
 """
 
@@ -17,17 +17,23 @@ import numpy as np
 import winkel as wk
 from winkel.methods.mde import neighbors
 
-from .panel import PANEL, of_archive
+from .datasets import Dataset
+from .panel import PANEL, archive, of_archive
 
 SURFACES = ("mammoth", "swissroll", "coauthors")  # which have another focus, or no rows
-FRESH = tuple(
-    of_archive(name, file, words, rows)
-    for name, file, words, rows in (
-        ("salinas", "salinas_a", "spectra of fields", 7138),
-        ("yaleb", "yaleb_5_9_3_4_192x168", "faces under lights", 2000),
-        ("word2vec", "words_word2vec_gnews_300d_26k", "word vectors", 26_000),
-        ("genes", "popres_pca20", "genes of Europeans", 1387),
-    )
+
+
+def spectra() -> np.ndarray:
+    """The spectrum of each pixel of a hyperspectral scene."""
+    X = archive("salinas_a")["X"]
+    return X.reshape(-1, X.shape[-1]).astype(np.float32)
+
+
+FRESH = (
+    Dataset("fields", "spectra of a hyperspectral scene", 7138, spectra),
+    of_archive("yaleb", "yaleb_5_9_3_4_192x168", "faces under lights", 256),
+    of_archive("word2vec", "words_word2vec_gnews_300d_26k", "word vectors", 26_000),
+    of_archive("genes", "popres_pca20", "genes of Europeans", 1387),
 )
 SCORES = ("neighbor_recall", "rnx_auc", "distance_correlation")
 
@@ -48,14 +54,25 @@ def main() -> None:
     parser.add_argument("--max-iter", type=int)
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument(
-        "choices", nargs="*", default=["1.6:0.8:1", "1.2:0.6:1", "2:1:1", "1.6:0.8:0.5", "1.6:0.8:1.5"]
+        "choices",
+        nargs="*",
+        default=[
+            "0.4:0.5:0.3:3:1",
+            "0:1.6:0.8:4:1",
+            "0:2:1:4:1",
+            "0.4:0.5:0.4:3:1",
+            "0.3:0.6:0.4:4:1",
+            "0.4:0.5:0.3:3:0.7",
+            "1:1:0:4:1",
+        ],
     )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     sets = FRESH if options.fresh else PANEL
     data = {d.name: np.array(d.load()[: options.rows]) for d in sets if d.name not in SURFACES}
     for choice in options.choices:
-        neighbors.NEAR, neighbors.NEAR_SHARE, repulsion = map(float, choice.split(":"))
+        even, near, share, wide, repulsion = map(float, choice.split(":"))
+        neighbors.EVEN, neighbors.NEAR, neighbors.NEAR_SHARE, neighbors.WIDE = even, near, share, wide
         table = {
             name: np.mean(
                 [scores(X, seed, options.max_iter, repulsion) for seed in range(options.seeds)], axis=0

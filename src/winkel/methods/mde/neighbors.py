@@ -1,7 +1,7 @@
-"""Neighbours to be preserved: what draws them together, by their distances at two scales, and what keeps others apart.
+"""Neighbours to be preserved: what draws them together, by their distances, and what keeps others apart.
 
-In the default map a row gives more than half of its attraction to its nearest neighbours and the rest to a wider surrounding. The first
-part keeps the order of the few nearest, which weights alike for all neighbours lose; the second keeps the shape of what is farther away.
+In the default map a row gives a part of its attraction to all of its `n_neighbors` nearest alike, which keeps that set; a part to the very
+nearest, which keeps their order; and the rest to a wider surrounding, which keeps the shape of what is farther away.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from ...problem.distortions.base import HEAVIEST, as_penalty, scaled
 from ...run import Run
 from ...typing import FloatArray, IntArray, Metric
 
-# Perplexities of the two scales as multiples of n_neighbors (24 and 60 for the usual 15), and the share of its attraction that a row
-# gives to the first scale.
-NEAR, WIDE, NEAR_SHARE = 1.6, 4.0, 0.8
+# Of its attraction a row gives EVEN to its n_neighbors nearest alike, NEAR_SHARE by a Gaussian of perplexity NEAR times n_neighbors (7.5 for
+# the usual 15), and the rest by one of perplexity WIDE times n_neighbors (45).
+EVEN, NEAR, NEAR_SHARE, WIDE = 0.4, 0.5, 0.3, 3.0
 # The least and the greatest length of the neighbour lists, as multiples of n_neighbors. In between, lists have PAIRS entries in all:
 # for few rows, long lists are found as fast as short ones; for many rows they are not.
 SHORTEST, LONGEST, PAIRS = 2, 10, 2_000_000
@@ -204,8 +204,7 @@ def has_full_lists(graph: Graph) -> bool:
 def affinities(graph: Graph, n_neighbors: int, run: Run) -> tuple[NDArray[np.int32], FloatArray]:
     """Pairs i < j of rows of which one lists the other, and what each of the two gives to the other, summed; one on average.
 
-    All rows give as much in all: a weighted mean of two Gaussians of its distances, whose perplexities (Hinton and Roweis 2002)
-    are `NEAR` and `WIDE` times `n_neighbors`; a list shorter than that is weighed evenly.
+    All rows give as much in all (`given`).
     """
     index, distance = graph.knn_indices, graph.knn_distances
     assert index is not None
@@ -220,14 +219,20 @@ def affinities(graph: Graph, n_neighbors: int, run: Run) -> tuple[NDArray[np.int
 
 
 def given(distance: FloatArray, n_neighbors: int, run: Run) -> FloatArray:
-    """What each row gives to those that it lists, by their distances: one in all, each row by itself."""
+    """What each row gives to those that it lists, nearest first, by their distances: one in all, each row by itself.
+
+    It is a weighted mean of equal gifts to the `n_neighbors` nearest and of two Gaussians of the distances, whose perplexities (Hinton and
+    Roweis 2002) are `NEAR` and `WIDE` times `n_neighbors`; a list shorter than that is weighed evenly.
+    """
     lengths = np.ascontiguousarray(distance)
-    near = _core.calibrate_perplexity(lengths, max(1.0, NEAR * n_neighbors), run.n_jobs)
+    gifts = np.asarray(_core.calibrate_perplexity(lengths, max(1.0, NEAR * n_neighbors), run.n_jobs))
     wide = _core.calibrate_perplexity(lengths, WIDE * n_neighbors, run.n_jobs)
-    near *= near.dtype.type(NEAR_SHARE)
-    wide *= near.dtype.type(1 - NEAR_SHARE)
-    near += wide
-    return np.asarray(near)
+    gifts *= gifts.dtype.type(NEAR_SHARE)
+    wide *= gifts.dtype.type(1 - EVEN - NEAR_SHARE)
+    gifts += wide
+    nearest = gifts[:, :n_neighbors]
+    nearest += gifts.dtype.type(EVEN / nearest.shape[1])
+    return gifts
 
 
 def _pairs_of(graph: Graph, mutual: int) -> tuple[IntArray, FloatArray]:
