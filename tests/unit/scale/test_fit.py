@@ -75,9 +75,8 @@ def test_islands_are_moved_as_those_of_rows_in_memory(tmp_path):
     expected = arranged(Y, rows_compared(X, "euclidean", run), run)
     assert np.abs(expected - Y).max() > 1
     found = arranged(Y, fitting._Compared(folder.map("rows"), of, run), run)
-    np.testing.assert_allclose(
-        found, expected, atol=0.1
-    )  # rounding decides the order of distances that are nearly equal
+    # Rounding decides the order of distances that are nearly equal.
+    np.testing.assert_allclose(found, expected, atol=3e-3 * np.abs(expected).max())
 
 
 def test_repulsion_on_one_grid_is_that_of_the_field(tmp_path, monkeypatch):
@@ -134,7 +133,8 @@ def test_the_map_is_that_of_the_rows_in_memory():
     Y, whole = wk.scale.fit(few, X, rows_per_block=BLOCK).embedding_, maker(max_iter=3).fit(X).embedding_
     np.testing.assert_allclose(Y, whole, atol=3e-4 * np.abs(whole).max())
     mde = wk.scale.fit(maker(max_iter=250), X, rows_per_block=BLOCK)
-    assert mde.objective_ == pytest.approx(maker(max_iter=250).fit(X).objective_, rel=2e-3)
+    # Of rows that were changed by 1e-6, eight maps had objectives up to 0.5 % apart.
+    assert mde.objective_ == pytest.approx(maker(max_iter=250).fit(X).objective_, rel=6e-3)
     assert mde.result_.settings["recall"] == 1.0
     assert mde.embedding_.shape == (len(X), 2)
 

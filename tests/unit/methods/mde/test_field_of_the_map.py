@@ -144,7 +144,7 @@ def test_surroundings_say_how_far_each_fitted_row_reaches():
 def test_a_loaded_model_places_rows_in_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(placement, "_GRID_FROM", 100)
     X = wk.datasets.load_digits().X
-    mde = wk.MDE(max_iter=30, random_state=0).fit(X[:300])
+    mde = wk.MDE(max_iter=60, random_state=0).fit(X[:300])
     assert mde._model().surroundings(RUN).held is not None
     first = mde.transform(X[300:340])
     np.testing.assert_array_equal(mde.transform(X[300:340]), first)  # what was prepared serves again
