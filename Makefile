@@ -19,6 +19,7 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file examples/mypy.ini examples
 	$(BIN)/lint-imports
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 # The tests that reach the core, with it built under address and undefined-behaviour sanitizers, in a copy of the package.
 # Leaks are not looked for: the interpreter keeps objects on purpose. Neither races nor peaks of memory show here.
