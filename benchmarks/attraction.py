@@ -18,7 +18,7 @@ import numpy as np
 import winkel as wk
 from winkel.methods.mde import neighbors
 
-from . import placing
+from . import quality
 from .datasets import Dataset
 from .panel import PANEL, archive, of_archive
 
@@ -47,26 +47,18 @@ def scores(X: np.ndarray, seed: int, max_iter: int | None, repulsion: float) -> 
     return [found[name].value for name in SCORES]
 
 
-def agreement(Y: np.ndarray, labels: np.ndarray) -> float:
-    """The share of rows whose own label leads among their ten nearest rows of Y."""
-    return placing.accuracy(placing.neighbors(Y, Y, np.arange(len(Y))), labels, labels)
-
-
 def print_agreement(choice: str, options: argparse.Namespace, repulsion: float | None) -> None:
     """One line: the agreement of each data set with labels, in the data itself without a repulsion."""
     told = []
     for d in PANEL:
         labels = None if d.name == "blobs" else d.labels()
         if labels is not None:
-            X, y = (
-                np.array(d.load()[: options.rows]),
-                np.unique(labels[: options.rows], return_inverse=True)[1],
-            )
+            X, y = np.array(d.load()[: options.rows]), labels[: options.rows]
             maps = [X] if repulsion is None else [
                 wk.MDE(random_state=seed, max_iter=options.max_iter, repulsive_fraction=repulsion).fit(X).embedding_
                 for seed in range(options.seeds)
             ]  # fmt: skip
-            told.append(f"{d.name} {np.mean([agreement(Y, y) for Y in maps]):.4f}")
+            told.append(f"{d.name} {np.mean([quality.label_agreement(Y, y) for Y in maps]):.4f}")
     print(f"{choice}: {'  '.join(told)}", flush=True)
 
 

@@ -129,6 +129,19 @@ def label_accuracy(Y: np.ndarray, labels: np.ndarray, n_train: int, k: int = 10)
     return right / (len(Y) - n_train)
 
 
+def label_agreement(Y: np.ndarray, labels: np.ndarray, k: int = 10) -> float:
+    """Share of all rows whose label leads among their k nearest other rows; of equally frequent labels the smallest."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    right = 0
+    for part, squares in squared_distance_blocks(Y, Y):
+        own = np.arange(len(Y))[part]
+        squares[np.arange(len(own)), own] = np.inf
+        nearest = codes[np.argpartition(squares, k - 1, axis=1)[:, :k]]
+        votes = (nearest[:, :, None] == np.arange(len(classes))).sum(axis=1)
+        right += int((votes.argmax(axis=1) == codes[part]).sum())
+    return right / len(Y)
+
+
 def n_train(n: int) -> int:
     """Rows that train: the first six sevenths, which of MNIST's 70 000 are its 60 000 training rows."""
     return n * 6 // 7

@@ -55,6 +55,14 @@ def test_label_accuracy_is_that_of_scikit_learn(data):
     assert quality.label_accuracy(Y, labels, 200) == pytest.approx(expected)
 
 
+@pytest.mark.usefixtures("small_blocks")
+def test_label_agreement_is_that_of_scikit_learn_without_the_row_itself(data):
+    _, Y, labels = data
+    others = KNeighborsClassifier(10).fit(Y, labels).kneighbors(return_distance=False)
+    led = [np.bincount(labels[row]).argmax() for row in others]
+    assert quality.label_agreement(Y, labels) == pytest.approx(np.mean(led == labels))
+
+
 def test_recall_takes_any_of_tied_neighbors_but_no_repeat_no_self_and_no_gap():
     X = np.array([[0.0], [1.0], [-1.0], [1.0], [5.0]])  # rows 1, 2 and 3 are equally far from row 0
     rows = np.array([0])
