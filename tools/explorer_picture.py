@@ -25,6 +25,7 @@ import winkel as wk
 EXAMPLE = Path(__file__).parents[1] / "examples" / "explorer.py"
 FLAGS = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox", "--disable-dev-shm-usage")
 APP = "document.getElementById('winkel-explorer').explorer"
+MOSTLY = 0.8
 WINDOW = {"viewport": {"width": 1200, "height": 720}}
 DARK = {**WINDOW, "color_scheme": "dark"}
 TELEPHONE = {"viewport": {"width": 390, "height": 720}, "has_touch": True}
@@ -41,7 +42,7 @@ def write_digits(path: Path) -> None:
 
 
 def write_mnist(path: Path) -> int:
-    """The page of MNIST, and a row that the map put among rows of another digit, far from its like.
+    """The page of MNIST, and a row that the map put mostly among rows of other digits, far from its like.
 
     A row's reliability is the share of its 15 nearest rows that are among its 15 nearest on the map. The row's like are to its left,
     since its card opens on the right.
@@ -70,8 +71,8 @@ def write_mnist(path: Path) -> int:
         trust=False,
     )
     others = mnist.y[shown["MDE"]]
-    alone = (mnist.y[lists] == mnist.y[:, None]).all(axis=1) & (others != mnist.y[:, None]).all(axis=1)
-    alone &= (others == others[:, :1]).all(axis=1)
+    alone = (mnist.y[lists] == mnist.y[:, None]).all(axis=1)
+    alone &= (others != mnist.y[:, None]).mean(axis=1) > MOSTLY
     Y = maps["MDE"]
     way = np.median(Y[lists], axis=1) - Y
     alone &= (way[:, 0] < 0) & (Y[:, 0] < Y[:, 0].max() / 2)
