@@ -1,4 +1,4 @@
-"""Look at what `make dist` made: size, contents, licence, version. An error names what is wrong.
+"""Look at what `make dist` made: size, contents, licence, version; and at the conda recipe. An error names what is wrong.
 
 python tools/check_dist.py dist [--release]
 """
@@ -15,11 +15,11 @@ from pathlib import Path
 
 LARGEST = 3_000_000  # bytes of a wheel
 ROOT = Path(__file__).parents[1]
+VERSION = re.search(r'__version__ = "(.*)"', (ROOT / "src/winkel/__init__.py").read_text())[1]
 
 
 def check(folder: Path, release: bool) -> list[str]:
     """What is wrong with the distributions in a folder."""
-    version = re.search(r'__version__ = "(.*)"', (ROOT / "src/winkel/__init__.py").read_text())[1]
     wheels, sources = list(folder.glob("*.whl")), list(folder.glob("*.tar.gz"))
     if len(wheels) != 1 or len(sources) != 1:
         return [
@@ -35,9 +35,9 @@ def check(folder: Path, release: bool) -> list[str]:
         wrong.append(
             f"{wheel.name} has {wheel.stat().st_size / 1e6:.2f} MB; at most {LARGEST / 1e6:.0f} are allowed."
         )
-    if version not in wheel.name or version not in sources[0].name:
+    if VERSION not in wheel.name or VERSION not in sources[0].name:
         wrong.append(
-            f"{wheel.name} and {sources[0].name} must bear the version {version} of winkel/__init__.py."
+            f"{wheel.name} and {sources[0].name} must bear the version {VERSION} of winkel/__init__.py."
         )
     needed = ("winkel/py.typed", "winkel/_core.pyi", "winkel/__init__.pyi")
     wrong += [f"{name} is not in {wheel.name}." for name in needed if name not in names]
@@ -62,8 +62,8 @@ def check(folder: Path, release: bool) -> list[str]:
         for name in ("LICENSE", "CMakeLists.txt", "pyproject.toml")
         if name not in kept
     ]
-    if release and f"## {version} (unreleased)" in (ROOT / "CHANGELOG.md").read_text():
-        wrong.append(f"CHANGELOG.md still calls {version} unreleased: write the date.")
+    if release and f"## {VERSION} (unreleased)" in (ROOT / "CHANGELOG.md").read_text():
+        wrong.append(f"CHANGELOG.md still calls {VERSION} unreleased: write the date.")
     print(
         f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB, {len(names)} files; {sources[0].name}: {sources[0].stat().st_size / 1e6:.2f} MB"
     )
@@ -89,6 +89,34 @@ def audit(wheel: Path) -> list[str]:
     return wrong
 
 
+def check_recipe() -> list[str]:
+    """Where the conda recipe does not render, or says something else than the package."""
+    import tomllib
+
+    import rattler_build
+
+    try:
+        (variant,) = rattler_build.Stage0Recipe.from_file(ROOT / "recipe/recipe.yaml").render()
+    except rattler_build.RattlerBuildError as error:
+        return [f"recipe/recipe.yaml does not render: {error}"]
+    recipe = variant.recipe
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    needed = {f"python{project['project']['requires-python']}", *project["project"]["dependencies"]}
+    run = {str(need).replace(" ", "") for need in recipe.requirements.run}
+    host = {str(need).replace(" ", "") for need in recipe.requirements.host}
+    print(f"recipe: renders winkel {recipe.package.version}")
+    wrong = []
+    if str(recipe.package.version) != VERSION:
+        wrong.append(f"recipe/recipe.yaml is of version {recipe.package.version}, the package of {VERSION}.")
+    if run != needed:
+        wrong.append(f"recipe/recipe.yaml needs {sorted(run)} to run, pyproject.toml {sorted(needed)}.")
+    if not set(project["build-system"]["requires"]) <= host:
+        wrong.append(
+            f"recipe/recipe.yaml is built with {sorted(host)}, pyproject.toml with {project['build-system']['requires']}."
+        )
+    return wrong
+
+
 def _run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True)
 
@@ -96,6 +124,7 @@ def _run(*command: str) -> subprocess.CompletedProcess[str]:
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     found = check(folder, "--release" in sys.argv)
+    found += check_recipe()
     found += [wrong for wheel in folder.glob("*.whl") for wrong in audit(wheel)]
     print("\n".join(found))
     sys.exit(bool(found))
