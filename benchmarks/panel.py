@@ -161,7 +161,8 @@ COMMENTS = {
     "second call s": "as for the first call, but without what is loaded or compiled at first use.",
     "recall 15": NEAREST,
     "recall 50": NEAREST,
-    "recall 150": "In the smaller data sets, 150 rows are a whole group. Methods that pack groups tightly get them right as groups.",
+    "recall 150": "In the smaller data sets, 150 rows are a whole group. Methods that pack groups tightly get them right as groups. The default attracts within a "
+    "narrower surrounding than t-SNE does.",
     "R_NX AUC": 'The default keeps a connected surface such as the mammoth in one piece, at the price of some neighbours. `focus="neighbors"` tears it '
     "as t-SNE does.",
     "trustworthiness": NEAREST,
@@ -169,7 +170,8 @@ COMMENTS = {
     "distance correlation": "Methods that start from principal components and hardly leave them, or that preserve distances (MDS, Isomap), keep the "
     'large distances. The default preserves neighbours; `preserve="distances"` is for this score. On a rolled-up plane '
     "the score counts distances straight through the roll, which a flat map should not keep.",
-    "10-NN accuracy": "This is decided by a seventh of the rows. On digits and COIL-20 one row is 0.4 to 0.5 points, so most of these leads are a few rows.",
+    "10-NN accuracy": "This is decided by a seventh of the rows; on digits and COIL-20 one row is 0.4 to 0.5 points (`labels.md` judges all rows). On COIL-20 "
+    "the default keeps more of the 15 nearest images, some of which are of other objects.",
     "links cut": LOOSE,
     "torn pieces": LOOSE,
     "strays": "Tight groups have hard edges. A soft edge reaches a few percent beyond the middle 99 %.",
