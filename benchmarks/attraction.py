@@ -20,7 +20,7 @@ from winkel.methods.mde import neighbors
 
 from . import quality
 from .datasets import Dataset
-from .panel import PANEL, archive, of_archive
+from .panel import PANEL, archive, labelled, of_archive
 
 SURFACES = ("mammoth", "swissroll", "coauthors")  # which have another focus, or no rows
 
@@ -50,15 +50,13 @@ def scores(X: np.ndarray, seed: int, max_iter: int | None, repulsion: float) -> 
 def print_agreement(choice: str, options: argparse.Namespace, repulsion: float | None) -> None:
     """One line: the agreement of each data set with labels, in the data itself without a repulsion."""
     told = []
-    for d in PANEL:
-        labels = None if d.name == "blobs" else d.labels()
-        if labels is not None:
-            X, y = np.array(d.load()[: options.rows]), labels[: options.rows]
-            maps = [X] if repulsion is None else [
-                wk.MDE(random_state=seed, max_iter=options.max_iter, repulsive_fraction=repulsion).fit(X).embedding_
-                for seed in range(options.seeds)
-            ]  # fmt: skip
-            told.append(f"{d.name} {np.mean([quality.label_agreement(Y, y) for Y in maps]):.4f}")
+    for d in labelled():
+        X, y = np.array(d.load()[: options.rows]), d.labels()[: options.rows]
+        maps = [X] if repulsion is None else [
+            wk.MDE(random_state=seed, max_iter=options.max_iter, repulsive_fraction=repulsion).fit(X).embedding_
+            for seed in range(options.seeds)
+        ]  # fmt: skip
+        told.append(f"{d.name} {np.mean([quality.label_agreement(Y, y) for Y in maps]):.4f}")
     print(f"{choice}: {'  '.join(told)}", flush=True)
 
 

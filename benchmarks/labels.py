@@ -11,26 +11,24 @@ import numpy as np
 
 from . import quality
 from .harness import map_file
-from .panel import ENTRY, PANEL
+from .panel import ENTRY, labelled
 
 
 def main() -> None:
-    labelled = [
-        d for d in PANEL if d.name != "blobs" and d.labels() is not None
-    ]  # blobs are apart on every map
+    datasets = labelled()
     print(
         "| share of rows whose label leads among their ten nearest | "
-        + " | ".join(d.name for d in labelled)
+        + " | ".join(d.name for d in datasets)
         + " |"
     )
-    print("| --- |" + " ---: |" * len(labelled))
-    data = [f"{quality.label_agreement(np.array(d.load()), d.labels()):.4f}" for d in labelled]
+    print("| --- |" + " ---: |" * len(datasets))
+    data = [f"{quality.label_agreement(np.array(d.load()), d.labels()):.4f}" for d in datasets]
     print(f"| in the data | {' | '.join(data)} |")
     for contestant in ENTRY.contestants:
-        files = [map_file(ENTRY.name, d.key, contestant.name) for d in labelled]
+        files = [map_file(ENTRY.name, d.key, contestant.name) for d in datasets]
         cells = [
             f"{quality.label_agreement(np.load(file), d.labels()):.4f}" if file.exists() else ""
-            for d, file in zip(labelled, files)
+            for d, file in zip(datasets, files)
         ]
         print(f"| {contestant.name} | {' | '.join(cells)} |", flush=True)
 

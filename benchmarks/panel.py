@@ -138,6 +138,11 @@ PANEL = (
 )
 
 
+def labelled() -> list[Dataset]:
+    """The data sets with labels; not the blobs, which are apart on every map."""
+    return [d for d in PANEL if d.name != "blobs" and d.labels() is not None]
+
+
 def _winkel(name: str, function: str) -> Contestant:
     return Contestant(f"winkel {name}", f"maps:winkel_{function}", ("winkel", "numpy"), "winkel")
 

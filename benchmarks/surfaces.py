@@ -1,11 +1,13 @@
 """How flat surfaces are, what `focus="auto"` makes of them, and its scores beside those of the other places.
 
 python -m benchmarks.surfaces            # about a minute; the figures of docs/mde.md
+python -m benchmarks.surfaces --mammoth  # all 50 000 points of the mammoth, and what of its links is cut
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +47,21 @@ def surfaces() -> dict[str, np.ndarray]:
     return {name: np.ascontiguousarray(X, dtype=np.float32) for name, X in found.items()}
 
 
+def whole_mammoth() -> None:
+    """Print the report of the default map of all points."""
+    X = np.load(Path(os.environ["WINKEL_DATA"]) / "mammoth_3d_50k.npz", allow_pickle=False)["X"]
+    names = ["continuity", "distance_correlation", "neighbor_recall", "rnx_auc", "tearing"]
+    print(
+        wk.measure(
+            X, wk.MDE(random_state=0).fit(X.astype(np.float32)), scores=names, baseline=False, sample=1000
+        )
+    )
+
+
 def main() -> None:
+    if "--mammoth" in sys.argv:
+        whole_mammoth()
+        return
     print("| data | dimension | flatness | auto | recall, R_NX area, distances: auto | shape | neighbors |")
     print("| --- | ---: | ---: | --- | --- | --- | --- |")
     for name, X in surfaces().items():
