@@ -1,6 +1,6 @@
 """Recall, R_NX AUC and distance correlation of the default map by its attraction and repulsion, without labels.
 
-    python -m benchmarks.attraction [--rows 4000] [--seeds 2] [--max-iter N] [--fresh] [--labels] [0.4:0.5:0.3:3:1 0:1.6:0.8:4:1 ...]
+    python -m benchmarks.attraction [--rows 4000] [--seeds 2] [--max-iter N] [--fresh] [--labels] [0.3:0.8:0.5:4:1 0:1.6:0.8:4:1 ...]
 
 Each choice is EVEN:NEAR:NEAR_SHARE:WIDE:REPULSION: what a row gives to its n_neighbors nearest alike, the perplexity of the nearer scale over
 n_neighbors and what a row gives to it, the perplexity of the wider scale (`winkel.methods.mde.neighbors`), and `repulsive_fraction`. The mean over data sets and seeds is what a choice is judged by; the data sets say
@@ -73,12 +73,12 @@ def main() -> None:
         "choices",
         nargs="*",
         default=[
+            "0.3:0.8:0.5:4:1",
             "0.4:0.5:0.3:3:1",
             "0:1.6:0.8:4:1",
-            "0:2:1:4:1",
-            "0.4:0.5:0.4:3:1",
-            "0.3:0.6:0.4:4:1",
-            "0.4:0.5:0.3:3:0.7",
+            "0.2:0.8:0.5:4:1",
+            "0.3:1:0.7:4:1",
+            "0.3:0.8:0.5:4:0.7",
             "1:1:0:4:1",
         ],
     )

@@ -26,9 +26,9 @@ from ...problem.distortions.base import HEAVIEST, as_penalty, scaled
 from ...run import Run
 from ...typing import FloatArray, IntArray, Metric
 
-# Of its attraction a row gives EVEN to its n_neighbors nearest alike, NEAR_SHARE by a Gaussian of perplexity NEAR times n_neighbors (7.5 for
-# the usual 15), and the rest by one of perplexity WIDE times n_neighbors (45).
-EVEN, NEAR, NEAR_SHARE, WIDE = 0.4, 0.5, 0.3, 3.0
+# Of its attraction a row gives EVEN to its n_neighbors nearest alike, NEAR_SHARE by a Gaussian of perplexity NEAR times n_neighbors (12 for
+# the usual 15), and the rest by one of perplexity WIDE times n_neighbors (60).
+EVEN, NEAR, NEAR_SHARE, WIDE = 0.3, 0.8, 0.5, 4.0
 # The least and the greatest length of the neighbour lists, as multiples of n_neighbors. In between, lists have PAIRS entries in all:
 # for few rows, long lists are found as fast as short ones; for many rows they are not.
 SHORTEST, LONGEST, PAIRS = 2, 10, 2_000_000

@@ -36,7 +36,7 @@ def test_a_row_gives_to_the_nearest_alike_to_the_very_nearest_and_to_a_wider_sur
     for row in (0, 41):
         even = np.where(np.arange(30) < K, 1 / K, 0.0)
         expected = (
-            0.4 * even + 0.3 * gaussian(distance[row], 0.5 * K) + 0.3 * gaussian(distance[row], 3.0 * K)
+            0.3 * even + 0.5 * gaussian(distance[row], 0.8 * K) + 0.2 * gaussian(distance[row], 4.0 * K)
         )
         np.testing.assert_allclose(found[row], expected, rtol=1e-4, atol=1e-7)
 
@@ -44,7 +44,7 @@ def test_a_row_gives_to_the_nearest_alike_to_the_very_nearest_and_to_a_wider_sur
 def test_a_list_as_short_as_the_neighbours_is_given_the_rest_evenly():
     distance = GRAPH.knn_distances[:, :K].astype(np.float64)
     found = given(distance, K, RUN)
-    expected = (0.4 + 0.3) / K + 0.3 * gaussian(distance[0], 0.5 * K)
+    expected = (0.3 + 0.2) / K + 0.5 * gaussian(distance[0], 0.8 * K)
     np.testing.assert_allclose(found[0], expected, rtol=1e-4)
 
 
