@@ -1,7 +1,7 @@
 """Neighbours to be preserved: what draws them together, by their distances, and what keeps others apart.
 
-In the default map a row gives a part of its attraction to all of its `n_neighbors` nearest alike, which keeps that set; a part to the very
-nearest, which keeps their order; and the rest to a wider surrounding, which keeps the shape of what is farther away.
+In the default map a row gives a part of its attraction to all of its `n_neighbors` nearest alike, which keeps that set; a part to the same rows
+by their distances, which keeps their order; and the rest to a wider surrounding, which keeps the shape of what is farther away.
 """
 
 from __future__ import annotations

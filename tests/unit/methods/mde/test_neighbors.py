@@ -29,7 +29,7 @@ def gaussian(distance, perplexity):
     return weights(np.exp(brentq(excess, -15, 15)))
 
 
-def test_a_row_gives_to_the_nearest_alike_to_the_very_nearest_and_to_a_wider_surrounding():
+def test_a_row_gives_to_the_nearest_alike_by_their_distances_and_to_a_wider_surrounding():
     distance = GRAPH.knn_distances.astype(np.float64)
     found = given(distance, K, RUN)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
