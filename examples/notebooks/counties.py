@@ -47,7 +47,7 @@ print(wk.null_test(wk.MDE(random_state=0), counties.X))
 #
 # - Trust: the gradient. The ten nearest counties on the map predict a county's vote nearly as well as the ten nearest in all 34 variables (correlation 0.83 and 0.87;
 #   two principal components 0.66), although the map did not know the votes.
-# - Trust single neighbours only in part: the map keeps a third of the fifteen nearest (0.38), no more than maps of data without clusters (0.40).
-# - Do not trust any of the six clusters: at least 18 of 19 maps of data without clusters show one as clear.
+# - Trust single neighbours only in part: the map keeps a third of the fifteen nearest (0.37), no more than maps of data without clusters (0.40).
+# - Do not trust any of the seven clusters: at least 17 of 19 maps of data without clusters show one as clear.
 # - Do not trust how far apart regions are: the rank correlation of distances is 0.62, and 0.80 for two principal components.
 # - Do not infer causes. That places with similar demographics vote alike says nothing about individual voters.

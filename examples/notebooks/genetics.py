@@ -50,7 +50,7 @@ for k in (2, 5, 10, 20):
 # ## What can and cannot be trusted
 #
 # - Trust: the large axes. Two principal components explain 0.78 of geography, more than either map, and they are linear: distances on them mean what they say.
-# - Trust the map of neighbours for neighbours: its trustworthiness is 0.89; two components have 0.77. But more components add noise, not geography: 53 % of
+# - Trust the map of neighbours for neighbours: its trustworthiness is 0.88; two components have 0.77. But more components add noise, not geography: 53 % of
 #   a person's ten nearest by two components are from the same country, but only 40 % by twenty. A map that keeps neighbours in twenty dimensions keeps that noise.
 # - Do not trust: islands. A map of neighbours pulls people of one region together and tears the continuous gradient of Europe.
 # - Do not trust: borders. People of neighbouring countries overlap in the data.

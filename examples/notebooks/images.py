@@ -39,9 +39,9 @@ for label in sorted(median, key=lambda label: median[label])[:5]:
 # %% [markdown]
 # ## What can and cannot be trusted
 #
-# - Trust: which view is next to which. The map keeps four fifths of the fifteen nearest views (0.82; 0.36 with two principal components), and trustworthiness is above 0.99.
+# - Trust: which view is next to which. The map keeps four fifths of the fifteen nearest views (0.81; 0.36 with two principal components), and trustworthiness is above 0.99.
 # - Do not trust the ends of an open curve. A full turn has no ends; if a ring is drawn open, the map tore it. The report says how many of the links between
-#   neighbouring views lead from one piece of the map to another: 1.8 %. No piece as a whole was torn off.
-# - Do not trust in detail how far apart objects are. Most of the order of distances is kept (rank correlation 0.71), but two principal components keep more (0.80).
-# - For one in eight held-out views, the neighbours on the map predict the wrong object (accuracy 0.88). Some objects look alike from some sides in the data too, and a map of
+#   neighbouring views lead from one piece of the map to another: 1.9 %. No piece as a whole was torn off.
+# - Do not trust in detail how far apart objects are. Most of the order of distances is kept (rank correlation 0.72), but two principal components keep more (0.80).
+# - For one in nine held-out views, the neighbours on the map predict the wrong object (accuracy 0.89). Some objects look alike from some sides in the data too, and a map of
 #   pixels cannot tell them apart better than the pixels do.

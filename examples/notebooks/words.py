@@ -60,6 +60,6 @@ for row in rows or [0, 1]:
 # - Trust: that words next to each other are related. Trustworthiness is 0.94; two principal components have 0.70.
 # - Do not assume that the map shows all neighbours of a word. It keeps four of the ten nearest (0.43); the others are elsewhere because there
 #   is no room. Sixteen dimensions keep more (0.59), but cannot be looked at.
-# - Do not trust: how far apart words are. The rank correlation of distances is only 0.35, and the norms of the vectors are lost.
+# - Do not trust: how far apart words are. The rank correlation of distances is only 0.36, and the norms of the vectors are lost.
 # - Do not look for clusters. The neighbour graph of the data is in one piece, and so is the map; kinds of words merge into each other.
 # - A word with several meanings has one place. "may" is among the verbs, and nothing on the map says that it is also a month.
