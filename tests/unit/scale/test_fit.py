@@ -71,9 +71,8 @@ def test_mid_near_pairs_are_those_of_rows_in_memory(tmp_path):
 def test_islands_are_moved_as_those_of_rows_in_memory(tmp_path):
     folder, _, _, run = parts(tmp_path)
     of = fitting._inverse(np.array(folder.map("order")))
-    rows = folder.map("rows")[
-        of
-    ]  # with an offset, and rounded: that decides the order of distances that are nearly equal
+    # With an offset, and so rounded otherwise: that would decide the order of distances that are nearly equal.
+    rows = folder.map("rows")[of]
     np.testing.assert_allclose(rows - rows[0], X - X[0], atol=1e-5)
     Y = maker(max_iter=100, init="random").fit(X).embedding_
     expected = arranged(Y, rows_compared(rows, "euclidean", run), run)
